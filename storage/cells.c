@@ -203,7 +203,7 @@ static int replay(void *arg, struct ts_slice body, struct ts_error *err)
         p = get_bytes(p, end, &key);
         p = p ? get_bytes(p, end, &value) : NULL;
         if (!p || key.n == 0 || key.n > STO_CELL_MAX_KEY_BYTES || value.n > STO_CELL_MAX_VALUE_BYTES)
-            return ts_error_set(err, TS_ECORRUPT, "cells: length of a key or value makes no sense");
+            return ts_error_set(err, TS_ECORRUPT, "cells: length of a key or value is out of range");
         if (apply(arg, key, value) < 0)
             return ts_error_set(err, TS_ENOMEM, "no memory for a cell of %zu bytes", value.n);
     }

@@ -3,10 +3,11 @@
  *
  * Names are of three kinds (metric, tag key, tag value), each with its own ids from 1. A series is a metric
  * with 1 to 255 tags; its number counts from 0. Series to which nothing refers are forgotten (forget.h), and so
- * are names that no series has. Ids and numbers are never reused; after a crash some may be unused. All is kept in catalog.log, a record log
- * with a compact checkpoint. A new name or series is in memory at once and in the log after sto_catalog_sync,
- * which the engine calls before it commits a flush. Until then the write-ahead log contains the texts of
- * series (sto_series_restore), afterwards only their numbers.
+ * are names that no series has. Ids and numbers are never reused; after a crash some may be unused.
+ * Everything is stored in catalog.log, a record log with a compact checkpoint. A new name or series is in
+ * memory at once and in the log after sto_catalog_sync, which the engine calls before it commits a flush.
+ * Until then the write-ahead log contains the texts of series (sto_series_restore), afterwards only their
+ * numbers.
  *
  * Format     docs/FORMAT.md "Catalog"
  * Threads    id -> name and number -> series: any thread, no lock (chunked tables published with release).

@@ -83,7 +83,7 @@ static uint32_t *get_ids(struct in *in, uint32_t *out_n, int *rc, struct ts_erro
     return ids;
 bad:
     ts_free(ids);
-    *rc = damaged(err, "ids of a block make no sense");
+    *rc = damaged(err, "ids of a block are out of range");
     return NULL;
 }
 
@@ -118,7 +118,7 @@ static int get_names(struct sto_uidtab *t, struct in *in, const void **names, ui
                      struct ts_error *err)
 {
     if (left(in) < n)
-        return damaged(err, "block of names is cut");
+        return damaged(err, "block of names is truncated");
     const uint8_t *same = in->p;
     struct in lens = {in->p + n, in->end}, tails = lens;
     for (uint32_t i = 0; i < n; i++)
@@ -131,7 +131,7 @@ static int get_names(struct sto_uidtab *t, struct in *in, const void **names, ui
         size_t n_name = (size_t)same[i] + rest;
         if (!lens.p || rest > left(&tails) || same[i] > n_before || n_name == 0 ||
             n_name > STO_UID_MAX_NAME_BYTES) {
-            rc = damaged(err, "length of a name makes no sense");
+            rc = damaged(err, "length of a name is out of range");
             break;
         }
         memcpy(name + same[i], tails.p, rest);
@@ -172,11 +172,11 @@ static int replay_rename(struct sto_catalog *cat, struct in *in, struct ts_error
     uint32_t id = get_u32(in);
     struct ts_slice name = {(const char *)in->p, left(in)};
     if (!in->p || kind >= STO_UID_KINDS || name.n == 0 || name.n > STO_UID_MAX_NAME_BYTES)
-        return damaged(err, "rename makes no sense");
+        return damaged(err, "malformed rename");
     struct sto_uidtab *t = &cat->uids[kind];
     uint32_t other = sto_uidtab__find(t, name, sto_uidtab__hash(name));
     if (!sto_uidtab__name(t, id).p || (other && other != id))
-        return damaged(err, "rename of an unknown id, or to a name that is taken");
+        return damaged(err, "rename of an unknown id, or to a name that is in use");
     if (!other) {
         sto_uidtab__rename(t, id, name);
         sto_catalog__renamed(cat);
@@ -208,7 +208,7 @@ static int get_shapes(struct series_block *b, struct in *in, struct ts_error *er
 {
     b->n_shapes = get_u32(in);
     if (!in->p || b->n_shapes == 0 || b->n_shapes > b->n)
-        return damaged(err, "number of shapes makes no sense");
+        return damaged(err, "number of shapes is out of range");
     b->shapes = ts_xcalloc(b->n_shapes, sizeof(*b->shapes));
     for (uint32_t i = 0; i < b->n_shapes; i++) {
         struct shape *sh = &b->shapes[i];
@@ -232,7 +232,7 @@ static int get_shape_numbers(struct series_block *b, struct in *in, struct ts_er
         no[i] = b->n_shapes > 1 ? get_u32(in) : 0;
         if (!in->p || no[i] >= b->n_shapes) {
             ts_free(no);
-            return damaged(err, "shape of a series makes no sense");
+            return damaged(err, "shape of a series is out of range");
         }
         b->shapes[no[i]].n++;
     }
@@ -260,7 +260,7 @@ static int get_column(struct in *in, uint32_t *out, uint32_t n, struct ts_error 
             in->p = NULL;
         out[i] = (uint32_t)before;
     }
-    return in->p && by_delta <= 1 ? 0 : damaged(err, "value ids make no sense");
+    return in->p && by_delta <= 1 ? 0 : damaged(err, "value ids are out of range");
 }
 
 /* Ids and names of the next series of a shape; names must be known. */
@@ -326,7 +326,7 @@ static int replay_shape(struct sto_catalog *cat, const struct series_block *b, c
     if (!draft.metric_name.p)
         return damaged(err, "series with a metric that has no name");
     if ((uint64_t)sh->n_tags * sh->n > left(in)) /* each value takes at least one byte */
-        return damaged(err, "block of series is cut");
+        return damaged(err, "block of series is truncated");
     uint32_t *values = ts_try_malloc((size_t)sh->n_tags * sh->n * sizeof(*values) + 1);
     struct sto_series **made = ts_try_malloc(sh->n * sizeof(struct sto_series *) + 1);
     int rc = values && made ? 0 : ts_error_set(err, TS_ENOMEM, "no memory for a block of series");
@@ -407,7 +407,7 @@ static int replay_gone(struct sto_catalog *cat, struct in *in, struct ts_error *
 }
 
 /* Ids of names that people have assigned. One that has no name has no effect. The record without ids, which
- * follows those of all names of an old log, says that the log knows them. */
+ * follows those of all names of an old log, shows that the log has all assigned names. */
 static int replay_assigned(struct sto_catalog *cat, struct in *in, struct ts_error *err)
 {
     uint8_t kind = get_u8(in);
@@ -455,13 +455,13 @@ int sto_catlog__replay(void *arg, struct ts_slice body, struct ts_error *err)
     uint8_t type = get_u8(&in), flags = get_u8(&in);
     uint64_t n_raw = get_varint(&in);
     if (!in.p || n_raw > STO_CATLOG_MAX_RAW_BYTES)
-        return damaged(err, "head of a record makes no sense");
+        return damaged(err, "malformed head of a record");
     if (flags & ~STO_CATLOG_FLAG_ZSTD)
         return ts_error_set(err, TS_EVERSION, "catalog: record with flags %u is from a newer program", flags);
     struct ts_slice raw = {(const char *)in.p, left(&in)};
     if (!flags)
         return raw.n == n_raw ? replay_raw(arg, type, raw, err)
-                              : damaged(err, "length of a record makes no sense");
+                              : damaged(err, "length of a record is out of range");
     char *p = ts_try_malloc((size_t)n_raw + 1);
     if (!p)
         return ts_error_set(err, TS_ENOMEM, "no memory for a block of the catalog");

@@ -48,7 +48,7 @@ int sto_catalog__touch(struct sto_catalog *cat, uint32_t id, struct ts_error *er
 {
     struct sto_forgetting *f = &cat->forget;
     if (f->going && roaring_bitmap_contains(f->going, id))
-        return ts_error_set(err, TS_EBUSY, "the series is being forgotten, it is there again in a moment");
+        return ts_error_set(err, TS_EBUSY, "the series is being forgotten, try again in a moment");
     if (f->leaving)
         roaring_bitmap_remove(f->leaving, id);
     return 0;

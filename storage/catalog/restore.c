@@ -2,11 +2,12 @@
  * restore.c - restore series that are in the write-ahead log but not in the log of the catalog.
  *
  * The write-ahead log has the number, the ids and the text of a series. If the catalog knows the number,
- * nothing is to do. Otherwise the names of the ids are taken from the text; "Text" in series.c explains why
+ * nothing needs to be done. Otherwise the names of the ids are taken from the text; "Text" in series.c explains why
  * their order can be determined.
  *
  * Threads    the catalog's lock inside; called while a store is opened
- * Invariant  names the catalog has are kept: a rename wins over the text of an older series
+ * Invariant  names that the catalog has are kept, so that a rename takes precedence over the text of an older
+ *            series
  */
 #include "base/err.h"
 #include "storage/catalog/catalog_int.h"
@@ -141,12 +142,12 @@ static int restore_locked(struct sto_catalog *cat, struct restored *r, struct ts
         sto_seriestab__sort(r->tags, r->n);
         if (!sto_seriestab__same(s, r->metric, r->tags, r->n))
             return ts_error_set(err, TS_ECORRUPT,
-                                "series %u of the write-ahead log is another one in the catalog", r->id);
+                                "series %u of the write-ahead log has other tags in the catalog", r->id);
         *out = s;
         return 0;
     }
-    if (sto_catalog__is_gone(
-            cat, r->id)) /* named in the log, and what was put is deleted, expired, or was refused */
+    /* the log has the series, but its points were deleted, have expired or were refused */
+    if (sto_catalog__is_gone(cat, r->id))
         return 0;
     TS_TRY(split(r, text, metric_len, err));
     return restore_new(cat, r, out, err);

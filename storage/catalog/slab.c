@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-/* Taken from the arena at once by small pieces; a block of the arena has a header and is filled by 16 of them. */
+/* Bytes that small pieces take from the arena at a time; a block of the arena holds its header and 16 of
+ * them. */
 #define ROOM_BYTES ((64u << 10) - 16)
 #define ARENA_UNIT 8u /* the arena aligns its pieces to it */
 

@@ -304,7 +304,7 @@ int sto_dec_open(struct sto_dec *d, struct ts_slice block, struct ts_error *err)
         return rc;
     if (rc == TS_ENOMEM)
         return ts_error_set(err, rc, "no memory for the rows of a block");
-    return rc < 0 ? ts_error_set(err, rc, "row table of a block makes no sense") : 0;
+    return rc < 0 ? ts_error_set(err, rc, "row table of a block is malformed") : 0;
 }
 
 /* Inflate the points and set the first values of the rows. */
@@ -409,7 +409,7 @@ int sto_dec_cells(struct sto_dec *d, uint32_t i, struct sto_cells *out, struct t
         return rc;
     if (rc < 0)
         return ts_error_set(
-            err, rc, rc == TS_ENOMEM ? "no memory for the cells of a block" : "cells of row %u make no sense",
+            err, rc, rc == TS_ENOMEM ? "no memory for the cells of a block" : "cells of row %u are malformed",
             i);
     out->n = r->pub.n;
     out->uniform = !r->mixed;

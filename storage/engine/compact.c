@@ -1,13 +1,15 @@
 /*
- * compact.c - several sorted files become fewer.
+ * compact.c - merges several sorted files into fewer.
  *
- * A merge holds its inputs, writes new files under new numbers, and swaps them in with one manifest edit; readers that hold the old version go on with the old files, which are unlinked when
- * the last one lets go.
+ * A merge references its inputs, writes new files under new numbers, and replaces the inputs with one
+ * manifest edit. Readers of an old version keep reading the old files, which are unlinked when the last
+ * reader releases them.
  *
  * Threads    the compact thread, or a caller that waits; one at a time (compact_mu). Runs at low priority
  *            (nice 10). Retention runs between the rows of a merge, which may take hours.
- * Not here   which files (pick_rules.c), old files (retention.c), damaged ones (remake.c), what the merge of a row is
- *            (merge_cells.c), naming files (output.c), the record of an interrupted merge (unfinished.c)
+ * Not here   choice of files (pick_rules.c), expired files (retention.c), damaged ones (remake.c), merging of
+ *            a row (merge_cells.c), naming files (output.c), the record of an interrupted merge
+ *            (unfinished.c)
  */
 #include "base/log.h"
 #include "base/time.h"
@@ -35,17 +37,17 @@ uint64_t sto_engine__file_no(struct sto_engine *e)
     return no;
 }
 
-/* One merge at work. */
+/* A running merge. */
 struct job {
     struct sto_engine *e;
     const struct sto_pick *pick;
     struct sto_sst **in;      /* inputs, one reference each */
-    struct sto_sst **deletes; /* files whose tombstones are carried out too, likewise */
+    struct sto_sst **deletes; /* files whose tombstones are applied too, one reference each */
     size_t n_deletes;
     int64_t cutoff_ms;       /* of the version that the merge was picked from */
     uint64_t cutoff_gen;     /* the same */
-    struct sto_key after;    /* a resumed merge: rows up to this one are written */
-    uint64_t counted_points; /* points of out that the statistics already have, */
+    struct sto_key after;    /* of a resumed merge: rows up to this one are already written */
+    uint64_t counted_points; /* points of out that are already in the statistics, */
     uint64_t counted_bytes;  /* and bytes of the inputs */
     struct sto_output out;   /* files written */
 };
@@ -91,7 +93,7 @@ static bool is_needed(const struct job *job, const struct sto_version *v, const 
     return false;
 }
 
-/* Tombstones of the inputs that are not done yet. */
+/* Write the tombstones of the inputs that are still needed. */
 static int write_needed(struct job *job, const struct sto_version *v, struct ts_error *err)
 {
     for (size_t i = 0; i < job->pick->n; i++) {
@@ -109,13 +111,13 @@ static int write_needed(struct job *job, const struct sto_version *v, struct ts_
 
 static int write_tombs(struct job *job, struct ts_error *err)
 {
-    struct sto_version *v = sto_engine_pin(job->e); /* files may have gone since the merge began */
+    struct sto_version *v = sto_engine_pin(job->e); /* files may have been removed since the merge began */
     int rc = write_needed(job, v, err);
     sto_engine_unpin(job->e, v);
     return rc;
 }
 
-/* Expired files go while a merge runs, however long it takes; what fails is tried again by the next pass. */
+/* Remove expired files while a merge runs, which may take hours. The next pass repeats what fails. */
 static void meanwhile(void *arg)
 {
     const struct job *job = arg;
@@ -133,9 +135,10 @@ static bool may_delete(const struct job *job)
     return may;
 }
 
-/* A merge must not be what fills the disk: its output is at most as large as its input. Where points were deleted, how much
- * smaller it is shows only when it is written: such a merge ends when it has used half of the free space, since the log needs
- * some, and then frees what it has written. For a resumed merge pick_unfinished has checked the space. */
+/* A merge must not fill the disk. Its output is at most as large as its input, so that much free space
+ * suffices. Where points were deleted, the size of the output is known only when it is written: such a merge
+ * gives up when it has used half of the free space, since the log needs some, and removes what it has
+ * written. For a resumed merge pick_unfinished has checked the space. */
 static int look_at_room(struct job *job, struct ts_error *err)
 {
     const struct sto_pick *pick = job->pick;
@@ -146,14 +149,16 @@ static int look_at_room(struct job *job, struct ts_error *err)
     job->out.checkpoint_bytes = 0;
     return may_delete(job)
                ? 0
-               : ts_error_set(err, TS_ENOSPC,
-                              "merging %zu files of %llu bytes needs more room than the %llu bytes left",
-                              pick->n, (unsigned long long)pick->bytes, (unsigned long long)room);
+               : ts_error_set(
+                     err, TS_ENOSPC,
+                     "merging %zu files of %llu bytes needs more space than the %llu bytes that are free",
+                     pick->n, (unsigned long long)pick->bytes, (unsigned long long)room);
 }
 
 /* --- checkpoints --- */
 
-/* The files written so far stay if the merge is interrupted: count their points and bytes, once. */
+/* The files written so far stay if the merge is interrupted: add their points and bytes to the statistics,
+ * once. */
 static void count_kept(struct job *job)
 {
     struct sto_engine *e = job->e;
@@ -235,17 +240,17 @@ static bool pick_unfinished(struct sto_engine *e, const struct sto_version *v,
     if (!why) {
         sto_unfinished_pick(u, infos, v->n_ssts, out);
         why = sto_ship__misfit(e, infos, out);
-        uint64_t done = sto_unfinished_bytes(u); /* their rows take at least as much in the inputs */
+        uint64_t done = sto_unfinished_bytes(u); /* their rows take at least as many bytes in the inputs */
         if (!why && sto_output__has_room(e, out->bytes > done ? out->bytes - done : 0, &room))
             return true;
-        why = why ? why : "the rest of it needs more space than is free";
+        why = why ? why : "its remaining part needs more space than is free";
         ts_free(out->files);
     }
     sto_unfinished__drop(e, why);
     return false;
 }
 
-/* Is the space that an interrupted merge takes needed for points? */
+/* Must an interrupted merge release its space, because points are refused or the reserve is spent? */
 static bool is_disk_full(const struct sto_engine *e)
 {
     return atomic_load_explicit(&e->refuse_code, memory_order_relaxed) == TS_ENOSPC ||
@@ -254,10 +259,11 @@ static bool is_disk_full(const struct sto_engine *e)
 
 /* --- one merge --- */
 
-/* A merge has ended: decide what becomes of its record. After most errors it stays, and the merge continues later. */
+/* A merge has ended: keep or remove its record. After most errors it stays, and the merge continues later. */
 static void end_record(struct job *job, int rc, const struct ts_error *err)
 {
-    if (!job->e->unfinished || !job->out.checkpoint_bytes) /* no record, or that of another merge */
+    /* there is no record, or it belongs to another merge */
+    if (!job->e->unfinished || !job->out.checkpoint_bytes)
         return;
     if (rc == 0)
         sto_unfinished__done(job->e);
@@ -269,7 +275,8 @@ static void end_record(struct job *job, int rc, const struct ts_error *err)
         sto_unfinished__unreadable(job->e, err->text);
 }
 
-/* Take what a merge needs of a version, so that it holds no other file of it for as long as it runs. */
+/* Reference only those files of a version that a merge needs, so that it does not keep the others from being
+ * removed while it runs. */
 static void job_init(struct job *job, struct sto_engine *e, const struct sto_version *v,
                      const struct sto_pick *pick)
 {
@@ -289,7 +296,7 @@ static void job_init(struct job *job, struct sto_engine *e, const struct sto_ver
                                 .bytes_per_s = e->opts.merge_bytes_per_s,
                                 .carried_gen = sto_wear_tomb_gen(v)}};
     if (is_resumed(job) ||
-        (!e->unfinished && pick->why != STO_PICK_JOIN)) /* a joined window is small and one run */
+        (!e->unfinished && pick->why != STO_PICK_JOIN)) /* joined windows are small and make one run */
         job->out.checkpoint_bytes = e->opts.checkpoint_bytes;
     if (is_resumed(job))
         resume(job);
@@ -316,7 +323,7 @@ static void job_release(struct job *job)
     ts_free(job->deletes);
 }
 
-/* *out_broken: the manifest takes nothing more; any other error is one of these files, or of the disk. */
+/* *out_broken: the manifest accepts no more edits; any other error concerns these files or the disk. */
 static int run(struct job *job, bool *out_broken, struct ts_error *err)
 {
     struct sto_engine *e = job->e;
@@ -364,7 +371,7 @@ static struct sto_rest *rest_of(struct sto_engine *e, struct sto_window w)
     return &e->rests[e->n_rests++];
 }
 
-/* The merge of a window failed: nobody tries again for a while, longer each time. */
+/* The merge of a window has failed: do not repeat it for a while, which doubles each time. */
 static void leave_alone(struct sto_engine *e, const struct sto_pick *pick, const struct ts_error *why)
 {
     static const char *const names[] = {"day", "8 days", "64 days", "all time"};
@@ -380,11 +387,12 @@ static void leave_alone(struct sto_engine *e, const struct sto_pick *pick, const
         snprintf(from, sizeof from, " from %04lld-%02d-%02d", (long long)c.year, c.month, c.day);
     }
     ts_log(TS_LOG_ERROR,
-           "merging files of a window (%s%s) failed, it is left alone for s=%lld, others go on: %s",
+           "merging files of a window (%s%s) failed; it is left alone for s=%lld, other windows are merged "
+           "as usual: %s",
            names[r->window.level], from, (long long)(r->pause_ms / 1000), why->text);
 }
 
-/* A merge of the window was done: its next failure is a first one again. */
+/* A merge of the window has succeeded: its next failure counts as the first. */
 static void forgive(struct sto_engine *e, struct sto_window w)
 {
     for (size_t i = 0; i < e->n_rests; i++)
@@ -408,10 +416,10 @@ static struct sto_window *resting(struct sto_engine *e, size_t *out_n)
     return list;
 }
 
-/* --- one after the other --- */
+/* --- choosing and running merges --- */
 
-/* 1 a merge was done, or failed in a way that concerns its window alone (*failed gets the first such error); 0 nothing
- * to do; < 0 error. */
+/* Run one merge. 1: it was done, or failed in a way that concerns only its window (*failed gets the first
+ * such error); 0: there is nothing to merge; < 0: error. */
 static int one_merge(struct sto_engine *e, bool full, struct ts_error *failed, struct ts_error *err)
 {
     struct sto_version *v = sto_engine_pin(e);
@@ -460,26 +468,28 @@ static int one_merge(struct sto_engine *e, bool full, struct ts_error *failed, s
     return rc;
 }
 
-/* Long indexes that nobody has used yet, so that damage is found before somebody needs them, and made good below. */
+/* Read long indexes that nothing has used yet, so that damage is found, and repaired below, before a query
+ * needs them. */
 static void check_indexes(struct sto_engine *e)
 {
     struct sto_version *v = sto_engine_pin(e);
     for (size_t i = 0; i < v->n_ssts && !atomic_load_explicit(&e->stop_compact, memory_order_relaxed); i++)
         if (!sto_sst_broken(v->ssts[i]) && !sto_sst_has_lost_index(v->ssts[i]))
             (void)sto_sst_check_index(v->ssts[i],
-                                      NULL); /* what can't be read now is met again when it is used */
+                                      NULL); /* an error is reported again when the index is used */
     sto_engine_unpin(e, v);
 }
 
-/* A damaged file that can't be made again, for its rows are lost or there is no room, takes part in no merge: all else goes on.
- * *failed gets what the next pass may do. < 0: the manifest takes nothing more. */
+/* Rewrite damaged files. One that can't be rewritten, because rows are lost or space is missing, takes part
+ * in no merge; everything else continues. *failed gets an error that the next pass may not meet. < 0: the
+ * manifest accepts no more edits. */
 static int remake_all(struct sto_engine *e, struct ts_error *failed, struct ts_error *err)
 {
     struct ts_error why = {0};
     bool broken;
     int rc = sto_remake__all(e, &broken, &why);
     if (rc == TS_ECORRUPT)
-        ts_log(TS_LOG_ERROR, "a damaged file can't be made again, run tsd fsck: %s", why.text);
+        ts_log(TS_LOG_ERROR, "a damaged file can't be rewritten, run tsd fsck: %s", why.text);
     else if (rc < 0 && !broken)
         *failed = why;
     if (broken && err)
@@ -492,8 +502,8 @@ static int merge_all(struct sto_engine *e, bool full, struct ts_error *err)
     struct ts_error failed = {0};
     pthread_mutex_lock(&e->compact_mu);
     for (size_t i = 0; full && i < e->n_rests; i++)
-        e->rests[i].until_ms = INT64_MIN; /* who wants everything wants these tried too */
-    int rc = sto_retention__drop(e, err); /* first: what follows may take long, or need the room */
+        e->rests[i].until_ms = INT64_MIN; /* a full compaction tries these windows too */
+    int rc = sto_retention__drop(e, err); /* first, because merges may take long and may need the space */
     if (rc == 0)
         check_indexes(e);
     if (rc == 0)
@@ -549,14 +559,15 @@ void *sto_compact__thread(void *arg)
 {
     struct sto_engine *e = arg;
     static struct ts_log_limit limit;
-    /* Merging yields to ingest and queries; the flush thread does not, memory depends on it. */
+    /* Merges run at lower priority than ingest and queries. Flushes do not, because they free memory. */
     setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 10);
     pthread_mutex_lock(&e->bg_mu);
     while (!e->bg_stop) {
         if (!e->compact_wanted) {
             struct timespec until;
             clock_gettime(CLOCK_MONOTONIC, &until); /* as the condition does: see sto_engine_open */
-            until.tv_sec += 60;                     /* retention and joins look again each minute */
+            /* retention and joins of windows are checked each minute */
+            until.tv_sec += 60;
             pthread_cond_timedwait(&e->compact_cond, &e->bg_mu, &until);
         }
         bool full = e->full_wanted;
@@ -573,7 +584,8 @@ void *sto_compact__thread(void *arg)
         if (e->owner.forget)
             e->owner.forget(e->owner.arg, full);
         if (rc < 0 && rc != TS_ECANCELLED)
-            ts_log_limited(&limit, TS_LOG_ERROR, "merging files failed, will be tried again: %s", err.text);
+            ts_log_limited(&limit, TS_LOG_ERROR, "merging files failed and will be tried again: %s",
+                           err.text);
         pthread_mutex_lock(&e->bg_mu);
     }
     pthread_mutex_unlock(&e->bg_mu);

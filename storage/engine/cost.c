@@ -10,9 +10,9 @@
 #include "storage/engine/engine_int.h"
 #include "storage/engine/files/block_count.h"
 
-#define STRETCHES_MAX 64 /* more gaps between summaries than this count as one */
+#define STRETCHES_MAX 64 /* more ranges without summaries than this are treated as one */
 
-/* A scan being priced. */
+/* A scan whose cost is estimated. */
 struct cost_scan {
     const struct sto_scan_spec *spec; /* borrowed */
     int32_t hour_lo, hour_hi;         /* of the scan */

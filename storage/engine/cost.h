@@ -1,6 +1,6 @@
 /*
  * cost.h - estimate what a scan would read, from bounds, bitmaps and block indexes of files and from the rows
- * of memstores. Of files it reads nothing but pages of their indexes, and it decodes no point.
+ * of memstores. It reads only pages of indexes from files, and decodes no points.
  *
  * Threads    any; the version stays pinned
  * Not here   the scan (merge.h); limits by a rough estimate of bytes (sto_version_estimate)
@@ -22,7 +22,7 @@ struct sto_version; /* engine.h */
  *
  * A file that could not be opened is reported with `broken` and is no error.
  *
- * Cost:   a search of the index for each series of each file; a look at each row of the series in memory
+ * Cost:   one search of the index for each series and file, and a visit of each row of the series in memory
  */
 int sto_version_cost(const struct sto_version *v, const struct sto_scan_spec *spec, sto_scan_cost_fn each,
                      void *arg, struct ts_error *err);

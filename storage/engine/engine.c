@@ -3,7 +3,7 @@
  *
  *   DIR/LOCK  DIR/MANIFEST  DIR/catalog.log  DIR/cells.log  DIR/wal/  DIR/files/
  *
- * Not here   names (store.c opens the catalog when the engine says `ready`), flushing (flush.c), merging
+ * Not here   names (store.c opens the catalog when the engine calls `ready`), flushing (flush.c), merging
  * (compact.c)
  */
 #include "storage/engine/engine.h"
@@ -32,8 +32,8 @@
 /* --- folder and lock --- */
 
 struct folder {
-    bool any;      /* things that are not of a store */
-    bool of_store; /* things that are made after the manifest */
+    bool any;      /* the folder has files that do not belong to a store */
+    bool of_store; /* the folder has files of a store that are created after the manifest */
     bool manifest, copy;
 };
 
@@ -50,8 +50,8 @@ static int look(void *arg, const char *name)
     return 0;
 }
 
-/* The new folder's name is on disk too before anything is promised: the text before its last component names
- * the parent. One that may not be read belongs to someone else, who made our folder. */
+/* Sync the parent folder, so that the name of a new folder is on disk before any point is acknowledged. A
+ * parent that this process may not read belongs to another user, who has created the data folder. */
 static int sync_parent(struct sto_engine *e, struct ts_error *err)
 {
     char *parent = ts_xstrdup(e->dir);
@@ -92,11 +92,12 @@ static int folder_check(struct sto_engine *e, bool *out_is_store, struct ts_erro
         return ts_error_set(
             err, TS_ECORRUPT,
             "%s/" STO_MANIFEST_NAME " is missing, but its copy is there; run tsd fsck --repair", e->dir);
-    if (!f.manifest && f.of_store) /* a new one would say that all files are left over, and remove them */
+    /* with a new manifest, all files would count as left over and be removed */
+    if (!f.manifest && f.of_store)
         return ts_error_set(err, TS_ECORRUPT,
                             "%s/" STO_MANIFEST_NAME
                             " and its copy are missing, but a store is there; run tsd "
-                            "fsck --repair, which makes it anew from the files and the log",
+                            "fsck --repair, which rebuilds it from the files and the log",
                             e->dir);
     if (!f.manifest && f.any)
         return ts_error_set(
@@ -104,7 +105,7 @@ static int folder_check(struct sto_engine *e, bool *out_is_store, struct ts_erro
             "%s is not a tsd store: it holds files, but no MANIFEST; give an empty or new folder", e->dir);
     if (!f.manifest && (!e->opts.create || e->opts.read_only))
         return ts_error_set(err, TS_ENOTFOUND, "%s is not a tsd store: it has no MANIFEST", e->dir);
-    /* Perhaps it was made by a start that ended right after. */
+    /* An earlier start may have created the folder without syncing its parent. */
     return f.manifest ? 0 : sync_parent(e, err);
 }
 
@@ -114,11 +115,11 @@ static int folder_lock(struct sto_engine *e, struct ts_error *err)
     struct ts_error why = {0};
     int rc = e->fs->open(e->fs, path, e->opts.read_only ? TS_OPEN_READ : TS_OPEN_APPEND, &e->lock_file, &why);
     if (rc == TS_ENOTFOUND && e->opts.read_only)
-        rc = 0; /* a copy on a medium that can't be written: nobody else can write there either */
+        rc = 0; /* the medium is not writable, so that no other process can write there either */
     else if (rc == 0 && (rc = e->fs->lock(e->lock_file, &why)) == TS_EBUSY)
         ts_error_set(
             &why, TS_EBUSY,
-            "%s is in use by another tsd process; stop it, or ask it (--host, --port) instead of its files",
+            "%s is in use by another tsd process; stop it, or send the request to it (--host, --port)",
             e->dir);
     if (rc < 0 && err)
         *err = why;
@@ -128,7 +129,7 @@ static int folder_lock(struct sto_engine *e, struct ts_error *err)
 
 /* --- files --- */
 
-/* The text of an error and what to do; err is changed. */
+/* The text of an error with what to do about it; err is changed. */
 static const char *advice(struct ts_error *err)
 {
     size_t n = strlen(err->text);
@@ -149,7 +150,7 @@ static int open_files(struct sto_engine *e, struct ts_error *err)
         struct ts_error why = {0};
         int rc = sto_sst_open(e->fs, e->files_dir, &e->caches, &state->files[i], &v->ssts[v->n_ssts], &why);
         if (rc == TS_ECORRUPT || rc == TS_ENOTFOUND) {
-            if (e->opts.read_only) /* what does not need it can be asked */
+            if (e->opts.read_only) /* queries that do not need the file are still answered */
                 ts_log(TS_LOG_WARN, "a damaged file is left out: %s", why.text);
             v->ssts[v->n_ssts] = sto_sst_new_broken(e->fs, e->files_dir, &state->files[i],
                                                     e->opts.read_only ? advice(&why) : why.text);
@@ -172,7 +173,7 @@ struct orphans {
     unsigned n;
 };
 
-/* A file that no manifest names was being written when the process ended. */
+/* Remove a file that the manifest does not list: it was being written when the process ended. */
 static int drop_orphan(void *arg, const char *name)
 {
     struct orphans *o = arg;
@@ -191,7 +192,8 @@ static int drop_orphan(void *arg, const char *name)
     return 0;
 }
 
-/* Only when all that counts could be read: what the manifest does not name might be all that is left of it. */
+/* Called only if everything that the manifest lists could be read; otherwise an unlisted file might hold the
+ * only copy of its points. */
 static int drop_orphans(struct sto_engine *e, struct ts_error *err)
 {
     struct orphans o = {.e = e, .keep = !sto_unfinished__open(e)};
@@ -211,7 +213,7 @@ static int open_manifest(struct sto_engine *e, struct ts_error *err)
         rc =
             ts_error_set(&why, TS_ECORRUPT,
                          "%s/" STO_MANIFEST_NAME " has lost its records, but files of a store are there; run "
-                         "tsd fsck --repair, which makes it anew from the files and the log",
+                         "tsd fsck --repair, which rebuilds it from the files and the log",
                          e->dir);
     if (rc < 0) {
         if (err)
@@ -230,12 +232,12 @@ static int open_manifest(struct sto_engine *e, struct ts_error *err)
     }
     TS_TRY(rc = sto_lost__edits(e->fs, e->dir, state, err));
     if (rc)
-        return ts_error_set(
-            err, TS_ECORRUPT,
-            "%s/" STO_MANIFEST_NAME " and its copy have lost their last records: %s/ has sorted files "
-            "that they do not name and that are no leftovers; run tsd fsck --repair, which makes it "
-            "anew from the files and the log",
-            e->dir, e->files_dir);
+        return ts_error_set(err, TS_ECORRUPT,
+                            "%s/" STO_MANIFEST_NAME
+                            " and its copy have lost their last records: %s/ has sorted files "
+                            "that they do not list and that were complete; run tsd fsck --repair, which "
+                            "rebuilds the manifest from the sorted files and the write-ahead log",
+                            e->dir, e->files_dir);
     TS_TRY(open_files(e, err));
     sto_retention__begin(e);
     return 0;
@@ -278,7 +280,7 @@ static int start_threads(struct sto_engine *e, struct ts_error *err)
 {
     if (e->opts.read_only || e->opts.pumped)
         return 0;
-    e->threads_run = true; /* before there is a thread that asks */
+    e->threads_run = true; /* set before any thread reads it */
     if (e->n_owners > 1)
         e->sync_pool = ts_pool_new((e->n_owners < SYNCS_MAX ? e->n_owners : SYNCS_MAX) - 1, "tsd-sync-logs");
     TS_TRY(start_thread(&e->sync_thread, sto_sync__thread, e, &e->sync_runs, err));
@@ -322,7 +324,7 @@ static void stop_background(struct sto_engine *e)
     pthread_cond_broadcast(&e->flush_cond);
     pthread_cond_broadcast(&e->compact_cond);
     pthread_mutex_unlock(&e->bg_mu);
-    /* A flush may be waiting for owners whose workers have ended: their work is ours now. */
+    /* A flush may be waiting for owners whose workers have ended: this thread runs them now. */
     while (!e->opts.own_threads && atomic_load_explicit(&e->n_bg, memory_order_acquire)) {
         sto_engine__pump(e);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -392,7 +394,7 @@ static void engine_free(struct sto_engine *e)
     if (e->owner.closed)
         e->owner.closed(e->owner.arg);
     if (e->lock_file)
-        e->fs->close(e->lock_file, NULL); /* last: the next process may open the moment it is gone */
+        e->fs->close(e->lock_file, NULL); /* last, because another process may open the store from now on */
     pthread_mutex_destroy(&e->edit_mu);
     pthread_mutex_destroy(&e->version_mu);
     pthread_mutex_destroy(&e->files_mu);
@@ -481,7 +483,7 @@ int sto_engine_close(struct sto_engine *e, struct ts_error *err)
     stop_owners(e);
     if (!e->opts.read_only) {
         for (unsigned i = 0; i < e->n_owners; i++)
-            sto_port_turn(&e->ports[i]); /* batches left open; we are the only thread now */
+            sto_port_turn(&e->ports[i]); /* send batches that are still open; no other thread runs now */
         sto_engine__pump(e);
         rc = sto_engine_wait(e, true, err);
         if (e->sync_runs) {
@@ -489,7 +491,8 @@ int sto_engine_close(struct sto_engine *e, struct ts_error *err)
             pthread_join(e->sync_thread, NULL);
             e->sync_runs = false;
         }
-        int flushed = sto_flush__all(e, rc < 0 ? NULL : err); /* the log has it all if this fails */
+        /* if this fails, the points are still in the log */
+        int flushed = sto_flush__all(e, rc < 0 ? NULL : err);
         if (rc == 0)
             rc = flushed;
         sto_retention__end(e);

@@ -42,7 +42,7 @@ struct sto_engine_owner {
      * thread. */
     int (*sync_names)(void *arg, struct ts_error *err);
     /* Rewrites logs that have grown. The compact thread calls it from time to time. Errors are not
-     * returned here; the next sync_names meets them again. May be NULL. */
+     * returned here; the next sync_names reports them. May be NULL. */
     void (*tidy)(void *arg);
     /* Forgets series that nothing mentions, by means of sto_engine_used and sto_engine_turned. The compact
      * thread calls it from time to time. full: a caller requested a full compaction, and it has ended. May
@@ -55,8 +55,8 @@ struct sto_engine_owner {
     const struct sto_series *(*restore)(void *arg, uint32_t id, uint32_t metric, const struct sto_tag *tags,
                                         size_t n_tags, struct ts_slice text, uint32_t metric_len,
                                         struct ts_error *err);
-    /* Returns n so that the catalog has all series with numbers below n on disk; the log names these by
-     * number alone. Owner threads. NULL: the log never does so. */
+    /* Returns n: all series with numbers below n are in the catalog on disk, so the write-ahead log records
+     * only their numbers. Owner threads. NULL: it always records names. */
     uint32_t (*n_known)(void *arg);
     /* Replay: returns the handle of such a series; NULL with *err set. NULL if n_known is NULL. */
     const struct sto_series *(*known)(void *arg, uint32_t id, struct ts_error *err);
@@ -67,8 +67,9 @@ struct sto_engine_owner {
      * much of it is on disk, and only opening the store again can find out, so the process should report
      * err and exit. err names the file and errno. Sync, flush or compact thread; may be NULL (tests). */
     void (*on_fatal)(void *arg, const struct ts_error *err);
-    /* The names of a series, for the remote store. tags has room for STO_SHIP_TAGS_MAX; the texts stay valid until the
-     * engine is closed. False: nobody knows the series. Any thread; not NULL if opts->remote is not. */
+    /* The names of a series, for the remote store. tags has space for STO_SHIP_TAGS_MAX; the texts stay valid
+     * until the engine is closed. False: the series is not known. Any thread; not NULL if opts->remote is
+     * not. */
     bool (*names)(void *arg, uint32_t series, struct sto_remote_tag *tags, struct sto_remote_series *out);
     void *arg; /* first argument of the callbacks */
 };
@@ -122,13 +123,14 @@ void sto_engine_compact_soon(struct sto_engine *e);
 void sto_engine_look_soon(struct sto_engine *e);
 
 /* --- the remote store --- */
-/** Ship everything that is here and that the remote store has not received yet, and return when it has acknowledged it.
- * Points of memstores are shipped too, but nothing is flushed; their hours get marks after a later flush. One call at a
- * time ships, others wait for it. Errors of the remote store; TS_ECANCELLED: the engine is closing. Without a remote
- * store TS_EINVAL. Blocks. */
+/** Ship everything that the remote store has not received yet, and return when it has acknowledged all of it.
+ * Points of memstores are shipped too, but nothing is flushed; their hours get marks after a later flush.
+ * Calls run one after the other. Errors of the remote store; TS_ECANCELLED: the engine is closing; TS_EINVAL:
+ * there is no remote store. Blocks. */
 int sto_engine_ship(struct sto_engine *e, struct ts_error *err);
-/** Remove the files whose points are before a time and were all shipped, provided that no older points would come to
- * light and that no merge is reading them; it does not wait for merges. Returns when the manifest no longer names them. Blocks. */
+/** Remove the files whose points are before a time and were all shipped, unless older points of other files
+ * would reappear or a merge is reading the file; it does not wait for merges. Returns when the manifest no
+ * longer names them. Blocks. */
 int sto_engine_drop_shipped(struct sto_engine *e, int64_t before_ms, struct ts_error *err);
 
 /* --- forgetting series --- */
@@ -157,17 +159,17 @@ void sto_engine_unpin(struct sto_engine *e, struct sto_version *v);
 int sto_version_scan(const struct sto_version *v, const struct sto_scan_spec *spec, struct sto_merge **out,
                      struct ts_error *err);
 /**
- * As sto_version_scan, with the rows that the remote store has of the selected series. For one time the order is, from
- * old to new: what is here and was shipped; what the remote store has; what is here and was not shipped. Tombstones that
- * were not shipped delete from both.
+ * As sto_version_scan, with the rows that the remote store has of the selected series. For one time the order
+ * is, from old to new: local points that were shipped; points of the remote store; local points that were not
+ * shipped. Tombstones that were not shipped apply to both stores.
  *
- * The rows are fetched before it returns and count in spec->memory. Blocks; TS_EBUSY in a thread that must not wait
- * (ts_fs_set_nowait). TS_EINVAL: spec->series is NULL. Errors of the remote store.
+ * All rows are fetched before it returns and are counted in spec->memory. Blocks; TS_EBUSY in a thread that
+ * must not wait (ts_fs_set_nowait). TS_EINVAL: spec->series is NULL. Errors of the remote store.
  */
 int sto_engine_scan_both(struct sto_engine *e, const struct sto_version *v, const struct sto_scan_spec *spec,
                          struct sto_merge **out, struct ts_error *err);
-/** Bounds of the times of all points, here and in the remote store: as wide as times can be if that is not known. False:
- * there are no points. Blocks, but in a thread that must not wait. */
+/** Bounds of the times of all points, here and in the remote store; the widest possible ones if they are not
+ * known. False: there are no points. Blocks, except in a thread that must not wait. */
 bool sto_engine_time_range(struct sto_engine *e, const struct sto_version *v, int64_t *out_min_ms,
                            int64_t *out_max_ms);
 /** As sto_snap_time_range. */

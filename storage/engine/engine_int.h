@@ -1,10 +1,11 @@
 /*
- * engine_int.h - structures shared by the files of the engine: engine.c port.c sync.c flush.c compact.c
+ * engine_int.h - internals of the engine, shared by its files: engine.c port.c sync.c flush.c compact.c
  * version.c recover.c.
  *
- * Lock order  mutex of a pass of shipping -> compact_mu -> flush_mu -> remove_mu -> files_mu -> edit_mu -> version_mu -> refuse_mu; latch and barrier mutexes are leaves. None but
- * the first five (background work alone takes them) is held across I/O. compact_mu is held for as long as merges
- * run: what must not wait for them is done between their rows (compact.c).
+ * Lock order  mutex of the shipper -> compact_mu -> flush_mu -> remove_mu -> files_mu -> edit_mu ->
+ *             version_mu -> refuse_mu; latch and barrier mutexes are leaves. None but
+ * the first five (background work alone takes them) is held across I/O. compact_mu is held while merges run;
+ * what must not wait for them is done between their rows (compact.c).
  */
 #ifndef STORAGE_ENGINE_ENGINE_INT_H
 #define STORAGE_ENGINE_ENGINE_INT_H
@@ -39,27 +40,31 @@ enum sto_msg_kind {
 struct sto_version {
     unsigned refs;
     size_t n_ssts, n_mems;
-    struct sto_sst **ssts;    /* one reference each */
-    struct sto_mem **mems;    /* one reference each */
-    int64_t cutoff_ms;        /* what is older, */
-    uint64_t cutoff_gen;      /* and wholly of generations below, was dropped by retention; 0 = nothing was */
-    struct sto_marks *marks;  /* what the remote store has received; one reference; NULL = nothing */
-    struct sto_version *next; /* of e->unused; under version_mu */
+    struct sto_sst **ssts; /* one reference each */
+    struct sto_mem **mems; /* one reference each */
+    int64_t cutoff_ms;     /* points before it, */
+    /* in files of generations below this one, were removed by retention; 0 = none were */
+    uint64_t cutoff_gen;
+    /* what the remote store has received; one reference; NULL = it has received nothing */
+    struct sto_marks *marks;
+    struct sto_version *next; /* link of e->unused; under version_mu */
 };
 
-/* Writer of the shards that fall to it: log and memstore. Its thread: the worker (or the store's own). */
+/* The owner of some shards, who alone writes their log and memstore. It runs in the thread of a worker or of
+ * the store (own_threads). */
 struct sto_owner {
     struct sto_engine *e;
     unsigned index;
     struct ts_queue *in;  /* batches, barriers, generations */
     struct sto_wal *wal;  /* NULL when read-only */
     struct sto_mem *mem;  /* active generation; the version holds the reference */
-    size_t counted_bytes; /* part of e->active_bytes that is ours; owner */
-    struct ts_msg
-        *held;     /* batches that wait for room or memory, oldest first: written before any other; owner */
-    int held_code; /* why, of the last try: a code that sto_engine__may_wait knows; owner */
-    struct ts_msg **held_end;  /* where the next one goes; owner */
-    int64_t retry_ns;          /* monotonic time at which they are tried again; owner */
+    size_t counted_bytes; /* share of this owner in e->active_bytes; written by the owner */
+    /* batches that wait for disk space or memory, oldest first, and are written before any other; owner */
+    struct ts_msg *held;
+    /* result of the last attempt to write them: a code that sto_engine__may_wait accepts; owner */
+    int held_code;
+    struct ts_msg **held_end;  /* end of the list; owner */
+    int64_t retry_ns;          /* monotonic time of the next attempt; owner */
     _Atomic uint64_t n_failed; /* operations lost because the log is broken; owner writes */
     _Atomic uint64_t n_points; /* operations applied; owner writes */
     pthread_t thread;          /* own_threads only */
@@ -74,26 +79,28 @@ struct sto_port {
     struct ts_queue *replies;    /* the owner's queue where worker and owner are one thread, else its own */
     struct sto_batch **open;     /* by owner; NULL = none */
     struct sto_batch *free_list; /* linked by msg.next */
-    unsigned n_free;             /* of them; at most one for each owner is kept */
-    bool paused;                 /* sto_port_ready said no: it says yes again below 50 % */
+    unsigned n_free;             /* length of free_list; at most one batch for each owner is kept */
+    bool paused;                 /* sto_port_ready has returned false; it returns true again below 50 % */
     bool turning;                /* inside sto_port_turn: barriers called back must not recurse */
 };
 
-/* Asks all owners, then perhaps the sync thread, then answers the port (or opens the latch). */
+/* A barrier: passes all owners, then the sync thread if a sync is requested, and then answers the port (or
+ * opens the latch). */
 struct sto_barrier {
     struct ts_msg done_msg; /* BARRIER_DONE to the port, or into the sync queue */
     struct sto_port *port;  /* NULL: latch instead */
     struct ts_latch *latch;
     bool disk;
     atomic_uint left; /* owners that have not answered */
-    int rc;           /* written by the last owner or the sync thread, before done */
+    int rc;           /* written by the last owner or the sync thread before the answer */
     struct ts_error err;
     sto_done_fn done;
     void *arg;
     struct sto_barrier_part { /* one message per owner */
         struct ts_msg msg;
         struct sto_barrier *barrier;
-        int rc; /* 0, or why something before it is not in the log; the owner's, read by the last one */
+        /* 0, or the reason why an earlier batch is not in the log; written by the owner, read by the last one */
+        int rc;
     } parts[];
 };
 
@@ -101,22 +108,23 @@ struct sto_barrier {
 struct sto_rest {
     struct sto_window window;
     int64_t until_ms; /* monotonic time of the next try */
-    int64_t pause_ms; /* how long it was left alone; doubles with each failure */
+    int64_t pause_ms; /* length of the last pause; doubles with each failure */
 };
 
-/* What retention thinks of the wall clock. */
+/* Whether retention trusts the wall clock. */
 struct sto_clock {
     int64_t wall_ms, mono_ms; /* both clocks at the start, or at the last jump */
-    int64_t hold_until_ms;    /* monotonic time before which nothing is removed, for the clock jumped */
-    int64_t ahead_ms;         /* sum of the jumps forward less those backward, while that is so */
-    int64_t saved_ms;         /* monotonic time when this was written down */
+    /* monotonic time before which nothing is removed, because the clock has jumped */
+    int64_t hold_until_ms;
+    int64_t ahead_ms; /* sum of the jumps forward minus those backward, while nothing is removed */
+    int64_t saved_ms; /* monotonic time when this was last saved */
 };
 
-/* Tells an owner to go on with another memstore. */
+/* A message that makes an owner continue with another memstore. */
 struct sto_set_gen {
     struct ts_msg msg;
     struct sto_mem *mem;    /* of the new generation */
-    struct ts_latch *latch; /* counted down when the owner has changed over */
+    struct ts_latch *latch; /* counted down when the owner uses it */
 };
 
 struct sto_engine {
@@ -129,60 +137,65 @@ struct sto_engine {
     unsigned n_owners;
     struct sto_owner *owners;
     struct sto_port *ports;
-    bool threads_run; /* owners' threads (own or workers') are at work; false: the caller pumps */
-    bool closing;     /* barriers not answered yet never will be: who asked may be gone */
+    /* threads of owners (the store's own or workers) are running; false: the caller runs the owners */
+    bool threads_run;
+    /* barriers that are still open are never answered, since the threads that wait for them may have ended */
+    bool closing;
 
     struct sto_sst_caches caches; /* of all files; owned */
 
-    pthread_mutex_t edit_mu; /* one edit of the version at a time */
+    pthread_mutex_t edit_mu; /* held during an edit of the version */
     pthread_mutex_t version_mu;
-    struct sto_version *version; /* changed under both */
+    struct sto_version *version; /* changed under edit_mu and version_mu */
     struct sto_sst_held held;    /* files that were removed and that readers hold; outlives them */
-    struct sto_version *unused;  /* readers let them go, the flush thread releases them; under version_mu */
-    _Atomic bool flush_releases; /* it does: the flush thread runs */
-    int64_t cutoff_ms;           /* of versions to come; under version_mu */
+    struct sto_version *unused;  /* released by readers, to be freed by the flush thread; under version_mu */
+    _Atomic bool flush_releases; /* the flush thread runs, and frees unused versions */
+    int64_t cutoff_ms;           /* cutoff of the next version; under version_mu */
     uint64_t cutoff_gen;         /* the same */
     struct sto_marks *marks;     /* the same */
 
-    pthread_mutex_t files_mu; /* manifest and file numbers */
+    pthread_mutex_t files_mu; /* protects the manifest and file numbers */
     struct sto_manifest *manifest;
     uint64_t next_file_no;       /* under files_mu */
     struct sto_shipper *shipper; /* NULL: there is no remote store */
 
-    pthread_mutex_t flush_mu; /* one flush at a time */
-    bool flush_failed;        /* the last flush failed: its generations first, before others are frozen; under
-                                 flush_mu */
-    _Atomic uint64_t gen;     /* active generation */
+    pthread_mutex_t flush_mu; /* held during a flush */
+    /* the last flush failed; its generations are flushed before others are frozen; under flush_mu */
+    bool flush_failed;
+    _Atomic uint64_t gen;        /* active generation */
     _Atomic size_t active_bytes; /* memory of the active generation, all owners */
-    _Atomic size_t frozen_bytes; /* memory of generations being flushed */
-    _Atomic bool flush_asked;    /* somebody has woken the flush thread for this generation */
-    _Atomic int64_t
-        gen_born_ms; /* monotonic ms when the active generation got its first batch; 0 = none yet */
-    _Atomic int64_t
-        frozen_born_ms; /* monotonic ms when older generations were replayed; 0 = none waits for its age */
+    _Atomic size_t frozen_bytes; /* memory of the generations that are being flushed */
+    _Atomic bool flush_asked;    /* the flush thread was woken for this generation */
+    /* monotonic ms when the active generation got its first batch; 0 = none yet */
+    _Atomic int64_t gen_born_ms;
+    /* monotonic ms when older generations were replayed; 0 = none waits for its age */
+    _Atomic int64_t frozen_born_ms;
 
     pthread_mutex_t refuse_mu;
-    _Atomic int refuse_code; /* 0, TS_EIO, or one that sto_engine__may_wait knows; changed under refuse_mu */
-    struct ts_error refuse_why
-        [STO_REFUSALS]; /* by kind of code (refuse.c); written once, under refuse_mu, before the code */
+    /* 0, TS_EIO, or a code that sto_engine__may_wait accepts; changed under refuse_mu */
+    _Atomic int refuse_code;
+    /* by kind of code (refuse.c); written once, under refuse_mu, before the code */
+    struct ts_error refuse_why[STO_REFUSALS];
     _Atomic bool reserve_there; /* DIR/RESERVE is whole; changed under files_mu */
-    _Atomic bool reserve_spent; /* it was given up and is not there again; the same */
-    _Atomic bool
-        run_unsaved; /* the number of this run is not in the manifest: no log may be begun; the same */
-    _Atomic unsigned n_holding; /* owners that hold batches back */
+    /* it was removed because the disk was full, and does not exist again yet; the same */
+    _Atomic bool reserve_spent;
+    /* the number of this run is not in the manifest: no log may be begun; the same */
+    _Atomic bool run_unsaved;
+    _Atomic unsigned n_holding; /* owners that have waiting batches */
     _Atomic size_t n_batches;   /* batches that exist */
 
     pthread_t sync_thread, flush_thread, compact_thread;
     bool sync_runs, flush_runs, compact_runs;
-    _Atomic unsigned n_bg;     /* flush and compact thread, while they are at work */
-    struct ts_queue *sync_q;   /* barriers, NUDGE, STOP */
-    struct ts_pool *sync_pool; /* calls fdatasync beside the sync thread; NULL: that one does it alone */
-    struct ts_msg nudge;       /* the one nudge; inside sync_q while nudged */
+    _Atomic unsigned n_bg;   /* number of running background threads (flush, compact) */
+    struct ts_queue *sync_q; /* barriers, NUDGE, STOP */
+    /* threads that call fdatasync for the sync thread; NULL: it calls fdatasync itself */
+    struct ts_pool *sync_pool;
+    struct ts_msg nudge; /* the only NUDGE message; it is in sync_q while nudged is set */
     _Atomic bool nudged;
     pthread_mutex_t bg_mu; /* wakes flush and compact threads */
     pthread_cond_t flush_cond, compact_cond;
     bool flush_wanted, compact_wanted, full_wanted, bg_stop; /* under bg_mu */
-    pthread_mutex_t compact_mu;                              /* one compaction at a time */
+    pthread_mutex_t compact_mu;                              /* held during a compaction */
     _Atomic bool stop_compact;                               /* close: give up the running compaction */
     pthread_mutex_t remove_mu;    /* held while files are chosen that nothing replaces, and removed */
     struct sto_sst *const *taken; /* inputs of the merge at work, which are not removed; under remove_mu */
@@ -197,25 +210,27 @@ struct sto_engine {
     unsigned unfinished_tries;         /* times that its finished files could not be read; the same */
     _Atomic uint64_t unfinished_bytes; /* bytes of its finished files */
 
-    struct ts_budget merge_budget; /* what the merge at work holds of its inputs */
-    struct ts_budget mems_budget;  /* rows of all memstores, also of those that only readers still hold */
+    struct ts_budget merge_budget; /* memory that the running merge uses for its inputs */
+    /* memory of the rows of all memstores, including those that only readers still hold */
+    struct ts_budget mems_budget;
     _Atomic uint64_t n_flushes, n_compactions, n_compacted_bytes, n_syncs, n_replayed, n_flush_errors;
     _Atomic uint64_t n_flushed_points, n_compacted_points; /* points written to files */
     _Atomic uint64_t n_resumed;                            /* merges that continued after an interruption */
-    _Atomic uint64_t n_merge_paused_ms; /* what merge_bytes_per_s took, of merges that have ended */
+    /* time for which merge_bytes_per_s has paused merges that have ended */
+    _Atomic uint64_t n_merge_paused_ms;
 };
 
 /* version.c */
 struct sto_version *sto_version__new(size_t n_ssts, size_t n_mems);
-/** Versions from the next edit on leave out points before ms of generations below gen. */
+/** From the next edit on, versions leave out points before ms in files of generations below gen. */
 void sto_version__cut_off(struct sto_engine *e, int64_t ms, uint64_t gen);
-/** Versions from the next edit on have these marks, whose reference is taken. */
+/** From the next edit on, versions have these marks, whose reference is taken. */
 void sto_version__mark(struct sto_engine *e, struct sto_marks *marks);
 void sto_version__drop(struct sto_engine *e, struct sto_version *v);
-/** Release versions that readers let go: files that no version names are unlinked here. */
+/** Free versions that readers have released; files that no version has are unlinked here. */
 void sto_version__release_unused(struct sto_engine *e);
-/* Copy of the present version with room: add/remove lists applied. flushed_gen: memstores of generations <=
- * it are left out. */
+/* Replace the present version by a copy with files added and removed. Memstores of generations up to
+ * flushed_gen are left out. */
 int sto_version__edit(struct sto_engine *e, struct sto_sst *const *add, size_t n_add, const uint64_t *remove,
                       size_t n_remove, uint64_t flushed_gen, struct sto_mem *const *add_mems,
                       size_t n_add_mems);
@@ -226,50 +241,53 @@ void sto_owner__drain(struct sto_owner *o);
 void *sto_owner__thread(void *arg);
 /** Make the ports and their queues. */
 int sto_ports__init(struct sto_engine *e, struct ts_error *err);
-/** Free them; no message may be on its way. */
+/** Free them; no message may be in a queue. */
 void sto_ports__release(struct sto_engine *e);
-/** May what failed with this code be tried again? TS_ENOSPC (room), TS_ENOMEM (memory), TS_EMFILE (descriptors). */
+/** May a write that failed with this code be repeated? True for TS_ENOSPC (disk space), TS_ENOMEM (memory),
+ * TS_EMFILE (descriptors). */
 bool sto_engine__may_wait(int code);
-/* Puts are refused from now on: with a code that may wait until what is missing is there again, with any other
- * code for good. The first text of each stays. */
+/* Refuse puts from now on: until the lack is over if sto_engine__may_wait accepts the code, otherwise for
+ * good. The first text for each kind of code is kept. */
 void sto_engine__refuse(struct sto_engine *e, int code, const struct ts_error *err);
-/* The first error of the kind of code that made puts be refused. Any thread. */
+/* Get the first error of the kind of code, because of which puts are refused. Any thread. */
 void sto_engine__refusal(struct sto_engine *e, int code, struct ts_error *out);
-/* If rc is TS_EIO: manifest or catalog take nothing more, nothing can be flushed any more; tell on_fatal. */
+/* If rc is TS_EIO, the manifest or the catalog accepts nothing more, so that nothing can be flushed: call
+ * on_fatal. */
 void sto_engine__fatal(struct sto_engine *e, int rc, const struct ts_error *err);
-/* Puts are accepted again if they were refused for want of room or memory and nothing waits for it any more. */
+/* Accept puts again if they were refused for lack of space, memory or descriptors and no batch waits any
+ * more. */
 void sto_engine__recovered(struct sto_engine *e);
-/* Active and frozen generations together take more than twice the budget: one on its way to disk, one filling
- * up. */
+/* Do the active and the frozen generations together exceed twice memstore_bytes, once for the one being
+ * flushed and once for the one being filled? */
 bool sto_engine__memory_full(struct sto_engine *e);
-/** Without threads: let every owner do what waits for it. */
+/** Without threads: let every owner handle its messages. */
 void sto_engine__pump(struct sto_engine *e);
 
 /* sync.c */
 void *sto_sync__thread(void *arg);
-/* One pass: sync all logs, answer the barriers that came before. True: STOP was among the messages. */
+/* One pass: sync all logs and answer the barriers that arrived before. True: STOP was among the messages. */
 bool sto_sync__pass(struct sto_engine *e);
-/** wal_sync = always: there is something to sync; or a log is broken. */
+/** Wake the sync thread: there is something to sync (wal_sync = always), or a log is broken. */
 void sto_sync__nudge(struct sto_engine *e);
 
 /* flush.c */
 void *sto_flush__thread(void *arg);
 /** Freeze what is in memory and write it to files; blocks. Errors as sto_engine_flush. */
 int sto_flush__all(struct sto_engine *e, struct ts_error *err);
-/** Ask the flush thread to look. */
+/** Wake the flush thread. */
 void sto_flush__wake(struct sto_engine *e);
 
 /* compact.c */
 void *sto_compact__thread(void *arg);
-/** Ask the compact thread to look; full: until nothing overlaps. */
+/** Wake the compact thread; full: request a full compaction. */
 void sto_compact__wake(struct sto_engine *e, bool full);
-/** A number no file has had. */
+/** A file number that was never used. */
 uint64_t sto_engine__file_no(struct sto_engine *e);
 
 /* recover.c */
 int sto_recover__wal(struct sto_engine *e, struct ts_error *err);
 
-/** Empty memstore whose rows count in mems_budget. n_owners 1: it takes series of every owner (replay). */
+/** A new memstore whose rows are counted in mems_budget. n_owners 1: it takes series of every owner (replay). */
 struct sto_mem *sto_engine__mem_new(struct sto_engine *e, uint64_t gen, uint16_t owner, unsigned n_owners);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * fetch.c - what the remote store has, as more sources of a scan.
+ * fetch.c - adds rows of the remote store to a scan as further sources.
  *
- * The rows fetched become memstores, one for each ship mark of their hours, whose generation is the mark: so they
- * are newer than all that was shipped and older than all that was not, and tombstones delete from them as from
- * everything of that generation.
+ * The rows fetched become memstores, one for each ship mark of their hours, whose generation is the mark. So
+ * they are newer than everything that was shipped and older than everything that was not, and tombstones
+ * apply to them as to all points of that generation.
  *
  * Threads    the thread of the scan, also while the remote store reports rows
  */
@@ -11,13 +11,13 @@
 
 #include <string.h>
 
-#define SERIES_AT_ONCE 256u /* of one call of fetch */
-#define POINTS_AT_ONCE 512u /* put into a memstore together */
-#define LOOK_ROWS      64u  /* rows between two looks at the limits of the scan */
-#define POINT_BYTES    24u  /* of a point in a memstore, about */
-#define ROW_BYTES      256u /* of a row beside its points, about */
+#define SERIES_AT_ONCE 256u /* series of one call of fetch */
+#define POINTS_AT_ONCE 512u /* points put into a memstore together */
+#define LOOK_ROWS      64u  /* rows between two checks of the scan's limits */
+#define POINT_BYTES    24u  /* memory of a point in a memstore, an estimate */
+#define ROW_BYTES      256u /* memory of a row without its points, an estimate */
 
-/* A fetch at work. */
+/* A running fetch. */
 struct fetch {
     struct sto_engine *e;
     const struct sto_version *v;
@@ -40,7 +40,8 @@ static struct sto_mem *mem_of(struct fetch *f, uint64_t gen)
     return f->mems[f->n_mems++] = mem;
 }
 
-/* The account counts what the memstore takes; here it may refuse first. */
+/* Check whether the account has memory for a row. The memstore counts what it uses, but is never refused
+ * memory. */
 static int may_take(const struct fetch *f, const struct sto_remote_row *row, struct ts_error *err)
 {
     uint64_t n_bytes = ROW_BYTES + (uint64_t)row->cells->n * POINT_BYTES;
@@ -71,7 +72,7 @@ static int on_row(void *arg, const struct sto_remote_row *row, size_t pos, struc
     return 0;
 }
 
-/* Names of n series from f->first on. Series that nobody knows any more get none: they are fetched by no name. */
+/* Fetch the rows of n series from f->first on. Series whose names are no longer known are left out. */
 static int fetch_some(struct fetch *f, size_t n, struct sto_remote_series *series, struct ts_arena *arena,
                       struct ts_error *err)
 {
@@ -114,7 +115,7 @@ static void release(struct sto_mem **mems, size_t n)
     ts_free(mems);
 }
 
-/* The version and what was fetched. */
+/* Begin a scan of the version and of the rows that were fetched. */
 static int merge_both(const struct fetch *f, struct sto_merge **out, struct ts_error *err)
 {
     struct sto_scan_spec spec = *f->spec;
@@ -137,7 +138,7 @@ int sto_engine_scan_both(struct sto_engine *e, const struct sto_version *v, cons
     struct fetch f = {.e = e, .v = v, .spec = &within};
     *out = NULL;
     if (!spec->series)
-        return ts_error_set(err, TS_EINVAL, "a scan of all rows does not reach the remote store");
+        return ts_error_set(err, TS_EINVAL, "a scan of all rows cannot include the remote store");
     if (ts_fs_is_nowait())
         return ts_error_set(err, TS_EBUSY, "the remote store has to be read");
     within.from_ms = spec->from_ms < STO_MIN_TS_MS ? STO_MIN_TS_MS : spec->from_ms;
@@ -162,7 +163,7 @@ bool sto_engine_time_range(struct sto_engine *e, const struct sto_version *v, in
     int rc = ts_fs_is_nowait() ? TS_EBUSY : remote->ops->time_range(remote, NULL, &lo, &hi, NULL);
     if (rc == 0)
         return any;
-    if (rc < 0) { /* nobody knows: the scan tells why */
+    if (rc < 0) { /* the bounds are not known; the scan will report the error */
         lo = STO_MIN_TS_MS;
         hi = STO_MAX_TS_MS;
     }

@@ -153,13 +153,13 @@ static int write_files(const struct frozen *f, uint64_t big_day_points, struct s
     return rc;
 }
 
-/* Unlink the logs of generations that are in files. This takes long on some file systems, so it is done when the flush is over and
- * its memstores are released. */
+/* Unlink the logs of generations that are in files. This takes long on some file systems, so it is done after
+ * the flush, when its memstores are released. */
 static void drop_logs(struct sto_engine *e, uint64_t gen)
 {
     struct ts_error why = {0};
     if (gen && sto_wal_drop(e->fs, e->wal_dir, gen, &why) < 0)
-        ts_log(TS_LOG_WARN, "old log segments stay: %s", why.text);
+        ts_log(TS_LOG_WARN, "old log segments were not removed: %s", why.text);
 }
 
 /* *out_gen: the logs of generations up to it are not needed any more; unchanged if there are none. */
@@ -205,7 +205,7 @@ int sto_flush__all(struct sto_engine *e, struct ts_error *err)
     int rc = 0;
     if (e->flush_failed) { /* otherwise each retry on a full disk would freeze one more generation */
         rc = flush_frozen(e, &gen, &why);
-        drop_logs(e, gen); /* now: new segments may need the space */
+        drop_logs(e, gen); /* at once, since new segments may need the space */
     }
     if (rc == 0) {
         if (active_has_points(e))
@@ -223,7 +223,8 @@ int sto_flush__all(struct sto_engine *e, struct ts_error *err)
     if (rc < 0) {
         atomic_fetch_add_explicit(&e->n_flush_errors, 1, memory_order_relaxed);
         if (rc != TS_ENOMEM && sto_engine__may_wait(rc) &&
-            sto_engine__memory_full(e)) /* else the log says when the disk is full for puts too */
+            /* otherwise a write of the log shows whether the disk is too full for puts */
+            sto_engine__memory_full(e))
             sto_engine__refuse(e, rc, &why);
         if (err)
             *err = why;
@@ -254,7 +255,7 @@ void sto_flush__wake(struct sto_engine *e)
     pthread_mutex_unlock(&e->bg_mu);
 }
 
-/* Has a generation whose first point came at born_ms (0 = it has none) reached the age? */
+/* Has a generation that got its first point at born_ms (0 = it has none) reached flush_age_ms? */
 static bool aged(const struct sto_engine *e, int64_t born_ms)
 {
     return born_ms && ts_clock_mono_ns() / 1000000 - born_ms > e->opts.flush_age_ms;
@@ -291,7 +292,7 @@ void *sto_flush__thread(void *arg)
         pthread_mutex_unlock(&e->bg_mu);
         struct ts_error err = {0};
         if (sto_flush__all(e, &err) < 0) {
-            ts_log_limited(&limit, TS_LOG_ERROR, "flush failed, will be tried again: %s", err.text);
+            ts_log_limited(&limit, TS_LOG_ERROR, "a flush failed and will be tried again: %s", err.text);
             struct timespec pause = {.tv_sec = 1};
             nanosleep(&pause, NULL);
             pthread_mutex_lock(&e->bg_mu);

@@ -1,5 +1,6 @@
 /*
- * manifest.c - which files make up the store: a log of edits, rewritten as one snapshot now and then.
+ * manifest.c - the list of the files that make up the store: a log of edits, which is rewritten as one record
+ * at times.
  *
  * Format     docs/FORMAT.md "Manifest"
  * Threads    one background thread at a time (callers lock)
@@ -21,15 +22,16 @@
 
 #define MANIFEST_KIND     "MANI"
 #define MANIFEST_VERSION  2u          /* written; 1 is read too, and replaced by the first edit */
-#define REWRITE_MIN_BYTES (64u << 10) /* sto_manifest.rewrite_min_bytes unless told */
-#define REWRITE_DEAD      4u          /* rewrite when the log is this many times what a snapshot takes */
+#define REWRITE_MIN_BYTES (64u << 10) /* default of sto_manifest.rewrite_min_bytes */
+/* rewrite when the log is this many times as large as one record of the state */
+#define REWRITE_DEAD 4u
 
 #define MARK_MIN_BYTES  3u /* of a ship mark: three varints */
 #define EXTENSION_MARKS 1u /* ship marks */
 
 /* First byte of a record. */
 enum record {
-    RECORD_STATE = 1, /* everything; the first record of the file and no other */
+    RECORD_STATE = 1, /* the whole state; the first record of the file, and only the first */
     RECORD_EDIT = 2,
 };
 
@@ -37,9 +39,10 @@ struct sto_manifest {
     struct sto_reclog *log;
     struct sto_manifest_state state;
     bool read_only;
-    uint64_t version; /* of the log */
+    uint64_t version; /* format of the log */
     bool made;        /* a STATE record was read or written */
-    bool stale; /* the log's buffer holds an edit that was refused: replace the log before it is used again */
+    /* the log's buffer has an edit that was refused: the log must be replaced before it is used again */
+    bool stale;
     uint64_t rewrite_min_bytes; /* a shorter log is never rewritten */
     uint64_t rewrite_bytes;     /* length of the log at which a rewrite is considered */
 };
@@ -102,7 +105,7 @@ static size_t find_file(const struct sto_sst_info *files, size_t n, uint64_t fil
     return SIZE_MAX;
 }
 
-/* The marks of a state whose files are its own already. */
+/* Give a state its own copy of the marks; it has its own files already. */
 static int copy_marks(const struct sto_mark_list *marks, struct sto_manifest_state *out, struct ts_error *err)
 {
     out->marks = (struct sto_mark_list){.marks = ts_try_calloc(marks->n + 1, sizeof *marks->marks)};
@@ -117,8 +120,8 @@ static int copy_marks(const struct sto_mark_list *marks, struct sto_manifest_sta
     return 0;
 }
 
-/* What the state will be after an edit; out->files and out->marks are new arrays. code: that of an edit that contradicts the
- * state. */
+/* Compute the state after an edit; out->files and out->marks are new arrays. code: the error for an edit that
+ * contradicts the state. */
 static int next_state(const struct sto_manifest_state *s, const struct sto_manifest_edit *e, int code,
                       struct sto_manifest_state *out, struct ts_error *err)
 {
@@ -144,16 +147,16 @@ static int next_state(const struct sto_manifest_state *s, const struct sto_manif
         file_no = e->remove[i];
         size_t k = find_file(out->files, out->n_files, file_no);
         if (k == SIZE_MAX)
-            what = "removes a file that is not there";
+            what = "removes a file that is not listed";
         else
             out->files[k] = out->files[--out->n_files];
     }
     for (size_t i = 0; i < e->n_add && !what; i++) {
         file_no = e->add[i].file_no;
         if (file_no == 0 || file_no == UINT64_MAX)
-            what = "adds a file with a number that is none";
+            what = "adds a file with an invalid number";
         else if (find_file(out->files, out->n_files, file_no) != SIZE_MAX)
-            what = "adds a file that is there already";
+            what = "adds a file that is listed already";
         out->files[out->n_files++] = e->add[i];
         if (file_no >= out->next_file_no)
             out->next_file_no = file_no + 1;
@@ -162,16 +165,16 @@ static int next_state(const struct sto_manifest_state *s, const struct sto_manif
         const struct sto_sst_info *f = &out->files[i];
         file_no = f->file_no;
         if (f->n_points && f->gen_hi < s->cutoff_gen && f->min_ms < s->cutoff_ms)
-            what = "brings back what retention dropped of a file";
+            what = "restores points that retention removed, of file";
     }
     if (!what && out->cutoff_gen > out->flushed_gen + 1) {
         file_no = out->cutoff_gen;
-        what = "drops points of memory, generations below";
+        what = "removes points in memory, of generations below";
     }
     const struct sto_mark_list *marks = e->marks ? e->marks : &s->marks;
     if (!what && !sto_mark_list_valid(marks, out->flushed_gen)) {
         file_no = sto_mark_highest(marks);
-        what = "has ship marks out of order or of memory, up to generation";
+        what = "has ship marks that are out of order or cover points in memory, up to generation";
     }
     if (!what)
         return copy_marks(marks, out, err);
@@ -180,7 +183,7 @@ static int next_state(const struct sto_manifest_state *s, const struct sto_manif
     return ts_error_set(err, code, "manifest edit %s: %llu", what, (unsigned long long)file_no);
 }
 
-/* The state is next from now on, which has arrays of its own. */
+/* Replace the state by next, which has arrays of its own. */
 static void replace_state(struct sto_manifest *m, const struct sto_manifest_state *next)
 {
     ts_free(m->state.files);
@@ -193,7 +196,7 @@ static int malformed(struct ts_error *err)
     return ts_error_set(err, TS_ECORRUPT, "malformed manifest record");
 }
 
-/* Marks into a new array. */
+/* Read marks into a new array. */
 static int get_marks(struct sto_manifest__reader *r, struct sto_mark_list *out, struct ts_error *err)
 {
     size_t n = sto_manifest__get_count(r, MARK_MIN_BYTES);
@@ -210,8 +213,8 @@ static int get_marks(struct sto_manifest__reader *r, struct sto_mark_list *out, 
     return 0;
 }
 
-/* What versions of the program have added since version 2. *out gets marks of the caller's (ts_free); is_set: they are
- * there. */
+/* Read the extensions that programs have added since version 2. *out gets marks, which the caller frees with
+ * ts_free; is_set: the record has marks. */
 static int get_extensions(const struct sto_manifest *m, struct sto_manifest__reader *r,
                           struct sto_mark_list *out, bool *is_set, struct ts_error *err)
 {
@@ -219,7 +222,9 @@ static int get_extensions(const struct sto_manifest *m, struct sto_manifest__rea
     *out = (struct sto_mark_list){0};
     *is_set = n > 0;
     if (n > 1 || (n == 1 && sto_manifest__get_u64(r, UINT64_MAX) != EXTENSION_MARKS && !r->bad))
-        return ts_error_set(err, TS_EVERSION, "the manifest says something that this program does not know");
+        return ts_error_set(
+            err, TS_EVERSION,
+            "the manifest has an extension that this program does not know; it was written by a newer one");
     return n ? get_marks(r, out, err) : 0;
 }
 
@@ -317,7 +322,7 @@ static int emit_state(void *arg, struct sto_reclog *fresh, struct ts_error *err)
     return add_record(fresh, &b, err);
 }
 
-/* Replace the log by one record that says all of s. */
+/* Replace the log by one record of the state s. */
 static int rewrite(struct sto_manifest *m, struct sto_manifest_state *s, struct ts_error *err)
 {
     TS_TRY(sto_reclog_rewrite(m->log, emit_state, s, err));
@@ -329,7 +334,7 @@ static int rewrite(struct sto_manifest *m, struct sto_manifest_state *s, struct 
     return 0;
 }
 
-/* Bytes of a snapshot, about. */
+/* Bytes of a record of the state, an estimate. */
 static uint64_t snapshot_bytes(const struct sto_manifest_state *s)
 {
     struct ts_buf b;
@@ -340,7 +345,7 @@ static uint64_t snapshot_bytes(const struct sto_manifest_state *s)
     return n;
 }
 
-/* After an edit: is most of the log dead? A rewrite that fails costs nothing but the space. */
+/* After an edit: rewrite the log if most of it is obsolete. A rewrite that fails only costs disk space. */
 static void tidy(struct sto_manifest *m)
 {
     uint64_t n = sto_reclog_bytes(m->log);
@@ -354,8 +359,8 @@ static void tidy(struct sto_manifest *m)
     }
 }
 
-/* The disk is full and an edit was refused; the log's buffer still holds it. Is it certain that it is not on
- * disk? */
+/* The disk is full and an edit was refused; the log's buffer still holds it. Is it certain that the edit is
+ * not on disk? */
 static int refused(struct sto_manifest *m, struct ts_error *err)
 {
     struct ts_error why = {0};
@@ -364,7 +369,7 @@ static int refused(struct sto_manifest *m, struct ts_error *err)
         return TS_ENOSPC;
     m->stale = false; /* the log is broken: nothing will be written any more */
     if (err)
-        *err = why; /* written, but its sync failed */
+        *err = why; /* the edit was written, but its sync failed */
     return TS_EIO;
 }
 
@@ -463,7 +468,7 @@ void sto_manifest_close(struct sto_manifest *m)
     if (!m)
         return;
     if (m->stale && rewrite(m, &m->state, NULL) < 0)
-        sto_reclog_abandon(m->log); /* its buffer holds an edit that was refused */
+        sto_reclog_abandon(m->log); /* its buffer has an edit that was refused */
     else
         sto_reclog_close(m->log, NULL);
     ts_free(m->state.files);

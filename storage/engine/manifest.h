@@ -1,6 +1,6 @@
 /*
- * manifest.h - the list of the files that make up the store: a log of edits, rewritten as one snapshot now
- * and then.
+ * manifest.h - the list of the files that make up the store: a log of edits, which is rewritten as one record
+ * at times.
  *
  * An edit adds and removes files, records up to which generation all points are in files, and which numbers
  * are used. It is durable before it takes effect.
@@ -47,7 +47,7 @@ struct sto_manifest_edit {
     size_t n_remove;
     uint64_t flushed_gen;  /* 0 = unchanged; never decreases */
     uint32_t run;          /* 0 = unchanged; never decreases */
-    int64_t cutoff_ms;     /* goes with cutoff_gen; decreases only when no file has points that it hid */
+    int64_t cutoff_ms;     /* goes with cutoff_gen; decreases only when no file has points that it removes */
     uint64_t cutoff_gen;   /* 0 = both unchanged; never decreases, and is at most flushed_gen + 1 */
     uint64_t next_file_no; /* 0 = unchanged; never decreases, and is always above the numbers of all files
                             * added */

@@ -91,6 +91,7 @@ int sto_manifest__get_files(struct sto_manifest__reader *r, uint64_t version, st
     *out_n = n;
     if (unknown && !r->bad)
         return ts_error_set(err, TS_EVERSION,
-                            "the manifest names files of a family that this program does not know");
+                            "the manifest lists files of a family that this program does not know; it was "
+                            "written by a newer one");
     return 0;
 }

@@ -17,7 +17,7 @@ void sto_manifest__put_u64(struct ts_buf *b, uint64_t v);
 /** Append the number of files and their descriptions, as in version 2 of the manifest. */
 void sto_manifest__put_files(struct ts_buf *b, const struct sto_sst_info *files, size_t n);
 
-/* Reads varints. The first one that is cut or too large sets bad; it and all that follow are 0. */
+/* Reads varints. A varint that is incomplete or too large sets bad; it and all later ones are returned as 0. */
 struct sto_manifest__reader {
     const uint8_t *p, *end;
     bool bad;

@@ -134,7 +134,7 @@ struct sto_marks *sto_marks_ref(struct sto_marks *m)
 
 void sto_marks_unref(struct sto_marks *m)
 {
-    /* Whoever frees them has seen what all others did with them. */
+    /* acq_rel: the thread that frees them sees what all others did with them */
     if (!m || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1)
         return;
     ts_free(m->list.marks);

@@ -1,5 +1,5 @@
 /*
- * mentions.c - which series files and memstores mention: the others may be forgotten.
+ * mentions.c - finds the series that files and memstores mention; others may be forgotten.
  *
  * Threads    any but those of workers
  * Not here   forgetting (storage/forget.c, catalog/forget.c)

@@ -1,5 +1,5 @@
 /*
- * output.c - sorted files on their way into a store.
+ * output.c - writes sorted files and adds them to a store.
  *
  * Threads    output.h
  */
@@ -9,10 +9,11 @@
 
 #include <time.h>
 
-#define PAUSE_NS 50000000ll /* a cancellation is seen so soon while a limit is kept */
+#define PAUSE_NS 50000000ll /* longest pause, so that a cancellation is soon seen while the rate is limited */
 
-/* A flush and a merge beside each other, each with the file of tombstones, leave some of the spare descriptors. */
-_Static_assert(2 * 2 * (STO_OUTPUT_CUTS + 1) < TS_FS_SPARE, "output files may use up the spare descriptors");
+/* A flush and a merge that run at the same time, each with its file of tombstones, leave some of the spare
+ * descriptors free. */
+_Static_assert(2 * 2 * (STO_OUTPUT_CUTS + 1) < TS_FS_SPARE, "output files may use all spare descriptors");
 
 static int finish(struct sto_output *o, struct sto_sst_writer *w, struct ts_error *err)
 {
@@ -30,7 +31,7 @@ static int new_file(struct sto_output *o, struct sto_sst_writer **out, struct ts
     return 0;
 }
 
-/* Which cut an hour lies in; it is mostly the one of the row before. */
+/* Which cut an hour lies in; it is usually that of the previous row. */
 static size_t cut_of(const struct sto_cut *cuts, size_t n, size_t last, int32_t hour)
 {
     size_t i = hour >= cuts[last].hour_lo ? last : 0;
@@ -50,9 +51,10 @@ static int write_row(struct sto_output *o, struct sto_sst_writer **w, const stru
     o->n_points += row->cells->n;
     o->n_bytes += sto_sst_writer_bytes(*w) - before;
     if (o->max_bytes && o->n_bytes > o->max_bytes)
-        return ts_error_set(err, TS_ENOSPC,
-                            "what is left of the files needs more room than the %llu bytes left",
-                            (unsigned long long)o->max_bytes);
+        return ts_error_set(
+            err, TS_ENOSPC,
+            "the remaining points of the files need more space than the %llu bytes that are free",
+            (unsigned long long)o->max_bytes);
     if (sto_sst_writer_bytes(*w) < o->e->opts.output_bytes)
         return 0;
     struct sto_sst_writer *full = *w;
@@ -71,7 +73,7 @@ static void meanwhile(const struct sto_output *o)
         o->meanwhile(o->arg);
 }
 
-/* Wait until what was written fits the limit of bytes a second; not longer than it takes to see a cancellation. */
+/* Wait until the bytes written are within bytes_per_s; at most for PAUSE_NS, so that a cancellation is seen. */
 static void keep_pace(struct sto_output *o)
 {
     int64_t now = ts_clock_mono_ns();
@@ -148,7 +150,7 @@ bool sto_output__has_room(struct sto_engine *e, uint64_t n_bytes, uint64_t *out_
            *out_room >= n_bytes + n_bytes / 8 + e->opts.reserve_bytes;
 }
 
-/* Names in the manifest first, readers second. */
+/* List the files in the manifest first, and show them to readers second. */
 static int name_files(struct sto_output *o, struct sto_sst *const *ssts, const uint64_t *gone, size_t n_gone,
                       uint64_t flushed_gen, struct ts_error *err)
 {
@@ -189,7 +191,7 @@ int sto_output__commit(struct sto_output *o, const uint64_t *gone, size_t n_gone
     for (size_t i = 0; rc == 0 && i < o->n; i++) {
         rc = sto_sst_open(e->fs, e->files_dir, &e->caches, &o->infos[i], &ssts[i], err);
         if (rc == 0)
-            rc = sto_sst_check_index(ssts[i], err); /* here nobody waits for it */
+            rc = sto_sst_check_index(ssts[i], err); /* no query waits for it here */
     }
     o->unreadable = rc < 0 && rc != TS_ENOMEM && rc != TS_EMFILE;
     if (rc == 0)

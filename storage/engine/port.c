@@ -1,14 +1,13 @@
 /*
- * port.c - points from the threads that ask to the threads that own: batches, barriers, changes of
- * generation.
+ * port.c - sends points from ports to owners: batches, barriers, changes of generation.
  *
- * A port belongs to one asking thread and has one open batch for each owner. A full batch, or the end of a
- * turn, sends it: to itself it is applied at once, to another owner it travels through that owner's queue and
- * comes back empty. What a port sends to an owner arrives in order, so a barrier that follows a batch is seen
- * after it.
+ * A port belongs to one thread and has one open batch for each owner. A batch is sent when it is full or the
+ * turn ends. If the thread is the owner itself, the batch is applied at once; otherwise it goes through the
+ * owner's queue and comes back empty. What a port sends to an owner arrives in order, so a barrier that
+ * follows a batch is seen after it.
  *
- * Threads    port: its asking thread. Owner: the worker of the same number (one thread for both), or the
- *            store's own thread.
+ * Threads    port: the thread that it belongs to. Owner: the worker of the same number (one thread for both),
+ *            or the store's own thread.
  * Invariant  log first, memstore second: a query never shows what a crash would lose
  * Not here   syncing (sync.c), when to flush (flush.c), why puts are refused (refuse.c)
  */
@@ -19,25 +18,26 @@
 
 #define QUEUE_BUSY_PCT 75
 #define READY_PCT      50
-#define RETRY_MS       1000 /* a full disk is asked again once a second */
+#define RETRY_MS       1000 /* writing to a full disk is tried again once a second */
 
 /* --- the owner's side --- */
 
-/* A broken log: the sync thread shall end the process, now and not when it next has something to sync. */
+/* A log is broken: wake the sync thread, which ends the process, instead of waiting for its next sync. */
 static void tell_sync(struct sto_engine *e, int rc)
 {
     if (rc == TS_EIO && e->sync_runs)
         sto_sync__nudge(e);
 }
 
-/* Log, then memstore. A code that may wait: nothing is taken, try again; any other code: the log is broken. */
+/* Write to the log, then to the memstore. After an error that sto_engine__may_wait accepts nothing was
+ * written and the call may be repeated; after any other error the log is broken. */
 static int owner_write(struct sto_owner *o, const struct sto_point *points, uint32_t n)
 {
     struct sto_engine *e = o->e;
     struct ts_error err = {0};
     int rc = sto_reserve__may_write(e)
                  ? sto_wal_append(o->wal, points, n, &err)
-                 : ts_error_set(&err, TS_ENOSPC, "%s: no room, the reserve is given up", e->dir);
+                 : ts_error_set(&err, TS_ENOSPC, "%s: the disk is full and the reserve was removed", e->dir);
     if (sto_engine__may_wait(rc)) {
         if (!o->held)
             atomic_fetch_add_explicit(&e->n_holding, 1, memory_order_relaxed);
@@ -71,7 +71,7 @@ static int owner_write(struct sto_owner *o, const struct sto_point *points, uint
 static void owner_lose(struct sto_owner *o, uint32_t n)
 {
     atomic_fetch_add_explicit(&o->n_failed, n,
-                              memory_order_relaxed); /* barriers read it in our thread, stats anywhere */
+                              memory_order_relaxed); /* barriers read it in this thread, statistics in any */
 }
 
 /* A batch goes back to the port it came from. */
@@ -82,9 +82,9 @@ static void batch_return(struct sto_engine *e, struct sto_batch *b)
     ts_queue_push(e->ports[b->from].replies, &b->msg);
 }
 
-/* True: the batch is done with. False: there was no room or no memory, it is held back and returns later. What
- * comes after it waits behind it, so that no hole is left in what a sender sent. Few are held: ports get no
- * new batch meanwhile. */
+/* True: the batch was handled. False: space or memory was missing, and the batch is kept to be written later.
+ * Later batches wait behind it, so that the order of each sender is kept. Only few can wait, because ports
+ * get no new batches meanwhile. */
 static bool owner_apply(struct sto_owner *o, struct sto_batch *b)
 {
     if (b->n == 0)
@@ -106,7 +106,7 @@ static bool owner_apply(struct sto_owner *o, struct sto_batch *b)
     return false;
 }
 
-/* Is there room again? */
+/* Try to write the waiting batches. */
 static void owner_retry(struct sto_owner *o)
 {
     while (o->held) {
@@ -134,15 +134,15 @@ static void owner_retry_due(struct sto_owner *o)
 
 static void barrier_answered(struct sto_barrier *b, struct sto_engine *e);
 
-/* The asker is about to hear that there is no room. A put that is written later all the same does no harm, nor
- * does a deletion; an addition would count twice when its sender repeats it: it goes. */
+/* A barrier is about to report that space is missing, so its caller will repeat what it sent. Repeated puts
+ * and deletes do no harm, but a repeated addition would count twice: drop the waiting additions. */
 static void drop_adds(struct sto_owner *o, const struct sto_port *port)
 {
     for (struct ts_msg *held = o->held; held; held = held->next) {
         struct sto_batch *b = (struct sto_batch *)held;
         uint32_t n = 0;
         if (b->from != port->index)
-            continue; /* their asker has a barrier of its own */
+            continue; /* another port's caller has a barrier of its own */
         for (uint32_t i = 0; i < b->n; i++)
             if (sto_meta_op(b->points[i].flags) != STO_OP_ADD)
                 b->points[n++] = b->points[i];
@@ -154,11 +154,11 @@ static void owner_barrier(struct sto_owner *o, struct sto_barrier_part *part)
 {
     struct sto_barrier *b = part->barrier;
     if (o->held)
-        owner_retry(o); /* somebody waits: now, not in a second */
+        owner_retry(o); /* a caller waits: try now, not in a second */
     if (o->held && b->port)
         drop_adds(o, b->port);
     part->rc = o->held ? o->held_code : atomic_load_explicit(&o->n_failed, memory_order_relaxed) ? TS_EIO : 0;
-    /* Release: our answer; the last one to come acquires all of them. */
+    /* acq_rel: releases this owner's result; the last owner acquires all results */
     if (atomic_fetch_sub_explicit(&b->left, 1, memory_order_acq_rel) == 1)
         barrier_answered(b, o->e);
 }
@@ -188,7 +188,7 @@ static void port_done(struct sto_barrier *b)
 
 static void batch_home(struct sto_port *port, struct sto_batch *b)
 {
-    if (port->n_free >= port->e->n_owners) { /* after a burst: a turn needs one for each owner */
+    if (port->n_free >= port->e->n_owners) { /* after a burst; a turn needs one batch for each owner */
         atomic_fetch_sub_explicit(&port->e->n_batches, 1, memory_order_relaxed);
         ts_free(b);
         return;
@@ -278,7 +278,7 @@ static void batch_send(struct sto_port *port, unsigned slot)
     if (!b || b->n == 0)
         return;
     struct sto_owner *o = &e->owners[slot];
-    if (port->replies == o->in) { /* we are the owner */
+    if (port->replies == o->in) { /* this thread is the owner */
         if (owner_apply(o, b))
             b->n = 0;
         else
@@ -300,7 +300,7 @@ struct sto_batch *sto_port_batch(struct sto_port *port, const struct sto_series 
     if (b && b->n && b->n < STO_BATCH_POINTS && !refuses)
         return b;
     if (b && !refuses)
-        batch_send(port, slot); /* after which it may refuse */
+        batch_send(port, slot); /* after this the store may refuse puts */
     if (refuses || atomic_load_explicit(&e->refuse_code, memory_order_relaxed) ||
         ts_queue_above(e->owners[slot].in, 100))
         return NULL;
@@ -358,7 +358,7 @@ static struct sto_barrier *barrier_new(struct sto_engine *e, bool disk)
     return b;
 }
 
-/* All owners have answered: to disk, or home. */
+/* All owners have answered: pass the barrier to the sync thread, or return it to its port. */
 static void barrier_answered(struct sto_barrier *b, struct sto_engine *e)
 {
     b->done_msg.kind = STO_MSG_BARRIER_DONE;
@@ -413,7 +413,7 @@ int sto_engine_wait(struct sto_engine *e, bool disk, struct ts_error *err)
     return rc;
 }
 
-/* Nobody runs the owners (opening, closing): the caller does. */
+/* No thread runs the owners (while opening and closing): run them here. */
 void sto_engine__pump(struct sto_engine *e)
 {
     for (unsigned i = 0; i < e->n_owners; i++)
@@ -449,7 +449,7 @@ static void drop_messages(struct ts_queue *q)
     for (struct ts_msg *msg; (msg = ts_queue_pop(q));)
         if (msg->kind == STO_MSG_BATCH || msg->kind == STO_MSG_RETURN || msg->kind == STO_MSG_STOP ||
             msg->kind == STO_MSG_BARRIER_DONE)
-            ts_free(msg); /* each is the first member of what was allocated */
+            ts_free(msg); /* a message is the first member of each allocated struct */
 }
 
 void sto_ports__release(struct sto_engine *e)

@@ -1,22 +1,22 @@
 /*
- * refuse.c - why puts are refused, from the first error until it has passed.
+ * refuse.c - refuses puts, from the first error until its cause is gone.
  *
  * Threads    any; refuse_mu protects the texts, refuse_code is read without it
- * Not here   trying again what waits (port.c)
+ * Not here   repeated attempts to write waiting batches (port.c)
  */
 #include "base/log.h"
 #include "storage/engine/engine_int.h"
 #include "storage/engine/reserve.h"
 #include "storage/readonly.h"
 
-/* Errors that pass, and what clients are told meanwhile; the last row stands for all others. */
+/* Temporary errors, and the text of refusals meanwhile; the last row is for all other errors. */
 static const struct {
     int code;
     const char *words;
 } refusals[STO_REFUSALS] = {
-    {TS_ENOSPC, "the disk is full, points are refused until there is room"},
-    {TS_ENOMEM, "memory is gone, points are refused until there is some"},
-    {TS_EMFILE, "no descriptor is left, points are refused until one is (LimitNOFILE, ulimit -n)"},
+    {TS_ENOSPC, "the disk is full, points are refused until there is free space"},
+    {TS_ENOMEM, "memory is exhausted, points are refused until some is free"},
+    {TS_EMFILE, "no file descriptor is free, points are refused until one is (LimitNOFILE, ulimit -n)"},
     {TS_EIO, NULL},
 };
 
@@ -46,7 +46,8 @@ void sto_engine__refuse(struct sto_engine *e, int code, const struct ts_error *e
         if (refusals[i].words)
             ts_error_wrap(text, "%s", refusals[i].words);
     }
-    if (old != TS_EIO && old != want) { /* a broken log stays broken; a full disk may become a broken log */
+    /* after a broken log the code stays; after a full disk the log may still break */
+    if (old != TS_EIO && old != want) {
         ts_log(TS_LOG_ERROR, "puts are refused: %s", err->text);
         atomic_store_explicit(&e->refuse_code, want,
                               memory_order_release); /* pairs with sto_engine_refusing */
@@ -83,7 +84,8 @@ void sto_engine__recovered(struct sto_engine *e)
 {
     if (!sto_engine__may_wait(atomic_load_explicit(&e->refuse_code, memory_order_relaxed)))
         return;
-    /* an owner counts itself in n_holding first and refuses second, so under the mutex one of us sees the other */
+    /* an owner first counts itself in n_holding and then refuses; under the mutex, either this thread sees
+     * the count or the owner refuses afterwards */
     pthread_mutex_lock(&e->refuse_mu);
     if (sto_engine__may_wait(atomic_load_explicit(&e->refuse_code, memory_order_relaxed)) &&
         !sto_engine__memory_full(e) && sto_reserve__may_write(e) &&
@@ -107,5 +109,5 @@ int sto_port_error(const struct sto_port *port, struct ts_error *err)
     const char *why = sto_engine_refusing(port->e, &code);
     if (code)
         return ts_error_set(err, code, "%s", why);
-    return ts_error_set(err, TS_EBUSY, "too many points are waiting to be written; send slower");
+    return ts_error_set(err, TS_EBUSY, "too many points are waiting to be written; send more slowly");
 }

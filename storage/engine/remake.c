@@ -31,14 +31,14 @@ static int salvage(struct sto_engine *e, const struct sto_sst_info *old, struct 
     return rc;
 }
 
-/* Check for free space: a file that can still be read from its rows is not worth filling the disk. */
+/* Check for free space: a file whose rows can still be read must not fill the disk when it is rewritten. */
 static int look_at_room(struct sto_engine *e, const struct sto_sst_info *info, struct ts_error *err)
 {
     uint64_t room = 0;
     if (sto_output__has_room(e, info->t_bytes + info->s_bytes, &room))
         return 0;
     return ts_error_set(err, TS_ENOSPC,
-                        "making file %08" PRIx64 " again needs more room than the %" PRIu64 " bytes left",
+                        "making file %08" PRIx64 " again needs more space than the %" PRIu64 " bytes left",
                         info->file_no, room);
 }
 
@@ -52,8 +52,8 @@ static int remake(struct sto_engine *e, struct sto_sst *sst, bool *out_broken, s
     struct sto_fsck_file found = {.unread = false};
     struct ts_error why = {0};
     uint64_t file_no = old->file_no;
-    int rc = broken ? 0 : look_at_room(e, old, &why); /* a broken file is tried anyway: without it the store
-                                                  * does not open */
+    /* a broken file is rewritten anyway, since the store does not open without it */
+    int rc = broken ? 0 : look_at_room(e, old, &why);
     if (rc == 0)
         rc = salvage(e, old, new, &found, &why);
     out.n = out.cap = rc == 1;
@@ -71,14 +71,14 @@ static int remake(struct sto_engine *e, struct sto_sst *sst, bool *out_broken, s
     bool may_do_without = !points && !out.perhaps_named;
     sto_output__release(&out, rc == 0);
     if (rc == 0)
-        ts_log(TS_LOG_WARN, "a damaged file was made again file=%08" PRIx64 ".%c rows=%" PRIu64, file_no,
+        ts_log(TS_LOG_WARN, "a damaged file was rewritten file=%08" PRIx64 ".%c rows=%" PRIu64, file_no,
                points ? 't' : 's', old->n_rows);
     else if (rc == TS_ECORRUPT)
         sto_sst_set_no_remake(sst);
     else if (rc == TS_EIO && found.unread)
         sto_sst_note_unread(sst);
     if (rc < 0 && may_do_without)
-        return 0; /* the log has a line already */
+        return 0; /* a line was logged already */
     if (rc < 0 && err)
         *err = why;
     return rc;

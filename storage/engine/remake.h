@@ -14,15 +14,16 @@
 #include "storage/engine/engine_int.h"
 
 /**
- * Write anew all files of the present version that sto_sst_needs_remake names; a line in the log for each. One that fails stops no
- * other; it is tried again by the next call unless its rows are lost.
+ * Rewrite all files of the present version for which sto_sst_needs_remake is true, with a line in the log for
+ * each. A failure does not stop the others; the next call tries again unless rows are lost.
  *
- * @param out_broken  the manifest takes nothing more; any other error is one of a file, or of the disk
- * @return 0, also if a file without its summaries could not be written anew: it is read by its points. Else the first error:
+ * @param out_broken  the manifest accepts no more edits; any other error concerns a file or the disk
+ * @return 0, also if a file without its summaries could not be rewritten: its points are read instead.
+ *         Otherwise the first error:
  *         TS_ECORRUPT  rows of a broken file are lost; what sto_sst_broken says is in err
- *         TS_EIO TS_ENOSPC TS_EMFILE TS_ENOMEM  a damaged file could not be written anew
+ *         TS_EIO TS_ENOSPC TS_EMFILE TS_ENOMEM  a damaged file could not be rewritten
  *
- * Blocks: reads and writes the files named, all else costs a look at each file.
+ * Blocks: reads and writes these files; otherwise one check of each file.
  */
 int sto_remake__all(struct sto_engine *e, bool *out_broken, struct ts_error *err);
 

@@ -37,7 +37,7 @@ static int write_file(struct sto_engine *e, const char *path, struct ts_error *e
         rc = e->fs->append(file, p, left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES, err);
     }
     if (rc == 0)
-        rc = e->fs->sync(file, err); /* else its blocks may not be taken yet */
+        rc = e->fs->sync(file, err); /* otherwise its blocks may not be allocated yet */
     if (file)
         (void)e->fs->close(file, NULL);
     if (rc < 0)
@@ -93,7 +93,7 @@ bool sto_reserve__release(struct sto_engine *e, const struct ts_error *why)
     sto_engine__refuse(e, TS_ENOSPC, why);
     bool gone = e->fs->unlink(e->fs, path, NULL) == 0;
     atomic_store_explicit(&e->reserve_there, false, memory_order_relaxed);
-    ts_log(TS_LOG_WARN, "the disk is full, the reserve is given up file=%s bytes=%llu", path,
+    ts_log(TS_LOG_WARN, "the disk is full, the reserve was removed file=%s bytes=%llu", path,
            (unsigned long long)e->opts.reserve_bytes);
     ts_free(path);
     return gone;

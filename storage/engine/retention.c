@@ -27,8 +27,8 @@
 #define LAG_MS   TS_HOUR_MS     /* files are removed this long after their points expired */
 #define JUMP_MS  (10 * 60000ll) /* wall and monotonic clock differ by more than this: the wall clock was set */
 #define HOLD_MS  (7 * TS_DAY_MS) /* nothing is removed for as long as the clock jumped, at most this long */
-#define AGAIN_MS 60000ll         /* files are looked at so often while merges run */
-#define SAVE_MS  TS_HOUR_MS      /* the clock is written down so often */
+#define AGAIN_MS 60000ll         /* interval of checks for expired files while merges run */
+#define SAVE_MS  TS_HOUR_MS      /* interval at which the time of the clocks is saved */
 
 #define MAGIC   "TSDKEEP\n"
 #define VERSION 1u
@@ -105,7 +105,7 @@ static void save(struct sto_engine *e, int64_t cutoff_ms, uint64_t cutoff_gen)
     ts_st32(b + R_CRC, ts_crc32c(0, b, R_CRC));
     char *path = ts_fs_join(e->dir, STO_RETENTION_NAME);
     if (ts_fs_write_atomic(e->fs, path, b, sizeof b, &why) < 0)
-        ts_log_limited(&limit, TS_LOG_WARN, "retention goes on without its file: %s", why.text);
+        ts_log_limited(&limit, TS_LOG_WARN, "retention continues without its file: %s", why.text);
     e->clock.saved_ms = now; /* also after a failure: the next attempt is an hour later */
     ts_free(path);
 }
@@ -168,7 +168,7 @@ void sto_retention__begin(struct sto_engine *e)
         return;
     int rc = sto_retention_read(e->fs, e->dir, &was, &why);
     if (rc < 0)
-        ts_log(TS_LOG_WARN, "retention does not know what the clock said before: %s", why.text);
+        ts_log(TS_LOG_WARN, "retention does not know the former time of the clock: %s", why.text);
     if (rc == 1 && was.hold_ms > 0) {
         c->ahead_ms = was.ahead_ms > 0 ? smaller(was.ahead_ms, INT64_MAX / 4) : 0;
         c->hold_until_ms = c->mono_ms + smaller(was.hold_ms, HOLD_MS);
@@ -263,7 +263,8 @@ int sto_retention__drop(struct sto_engine *e, struct ts_error *err)
     struct sto_output none = {.e = e};
     uint64_t *gone = ts_xcalloc(v->n_ssts + 1, sizeof *gone);
     int rc = 0;
-    /* the tombstones whose generation the merge has taken may be gone, and with them that generation from v */
+    /* the tombstones whose generation the merge uses may have been removed, and with them that generation
+     * from v */
     uint64_t merge_gen = e->unfinished ? e->unfinished->gen_hi : 0;
     size_t n = is_trusted(&e->clock, wall_ms, now)
                    ? choose(v, merge_gen, wall_ms - e->opts.retention_ms - LAG_MS, gone, &none)

@@ -34,8 +34,8 @@ int sto_retention_read(const struct ts_fs *fs, const char *dir, struct sto_reten
 
 /** Called when the store opens, after the manifest was read: check whether the clock has jumped. */
 void sto_retention__begin(struct sto_engine *e);
-/** Remove files that hold nothing but expired points. Inputs of the merge at work stay until it ends; their expired points are
- * permanently removed all the same. compact_mu held. Errors as sto_output__commit. */
+/** Remove files that hold nothing but expired points. Inputs of the running merge stay until it ends; their
+ * expired points are permanently removed all the same. compact_mu held. Errors as sto_output__commit. */
 int sto_retention__drop(struct sto_engine *e, struct ts_error *err);
 /** The same if the last call of either function was a minute ago: for callers that hold compact_mu for long. */
 int sto_retention__drop_again(struct sto_engine *e, struct ts_error *err);

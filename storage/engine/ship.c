@@ -1,8 +1,8 @@
 /*
- * ship.c - sends what the engine has accepted to the remote store, hour by hour.
+ * ship.c - sends accepted points to the remote store, hour by hour.
  *
  * Threads    ship.h
- * Not here   rows on their way (shipment.c), removing what was shipped (ship_drop.c), merges (ship_pick.c)
+ * Not here   sending rows (shipment.c), removing shipped files (ship_drop.c), merges (ship_pick.c)
  */
 #include "storage/engine/ship.h"
 
@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EVERY_MS     10000               /* ship_every_ms, unless it is set */
-#define PAUSE_MAX_MS 60000               /* after failures, at most */
-#define DELETE_NS    (60 * 1000000000ll) /* for one delete to be acknowledged */
+#define EVERY_MS     10000               /* default of ship_every_ms */
+#define PAUSE_MAX_MS 60000               /* longest pause after failures */
+#define DELETE_NS    (60 * 1000000000ll) /* time limit for one delete to be acknowledged */
 
 /* An hour that has points above its mark. */
 struct hour {
@@ -39,8 +39,9 @@ struct hours {
 struct sto_shipper {
     struct sto_engine *e;
     pthread_mutex_t mu; /* one pass at a time; before all locks of the engine */
-    struct hours known; /* what the last pass shipped, newest first; under mu */
-    uint64_t target;    /* generation that the pass under way sets marks to; 0 = none is; under files_mu */
+    struct hours known; /* hours that the last pass shipped, newest first; under mu */
+    /* generation to which the running pass sets marks; 0 = no pass runs; under files_mu */
+    uint64_t target;
     _Atomic bool stop;
     pthread_t thread;
     bool runs;
@@ -49,7 +50,7 @@ struct sto_shipper {
     _Atomic uint64_t n_passes, n_errors, n_rows, n_deletes, n_refused, n_held;
 };
 
-/* A pass at work. */
+/* A running pass. */
 struct pass {
     struct sto_shipper *s;
     struct sto_engine *e;
@@ -57,7 +58,7 @@ struct pass {
     uint64_t target;
     struct sto_mark_list marks; /* present ones; owned */
     struct hours hours;
-    struct ts_error failed; /* of an hour that cannot be read here; the others are shipped */
+    struct ts_error failed; /* error of an hour that cannot be read here; the other hours are shipped */
 };
 
 /* --- which hours --- */
@@ -71,7 +72,7 @@ static struct hour *hour_of(struct hours *h, int32_t hour)
         h->list = ts_xrealloc(h->list, (h->cap = h->cap ? h->cap * 2 : 64) * sizeof *h->list);
     h->list[h->n] = (struct hour){.hour = hour};
     if (ts_map64_add(&h->places, (uint32_t)hour, (uint32_t)h->n) < 0)
-        TS_BUG("a table without a limit refuses an hour");
+        TS_BUG("a hash table without a limit refused an entry");
     return &h->list[h->n++];
 }
 
@@ -132,7 +133,7 @@ static void forget_known(struct sto_shipper *s)
     s->known = (struct hours){0};
 }
 
-/* What of an hour the last pass has shipped. */
+/* Set how much of an hour the last pass has shipped. */
 static void look_back(const struct sto_shipper *s, struct hour *h)
 {
     const struct hour *was =
@@ -159,7 +160,7 @@ static int find_hours(struct pass *p, struct ts_error *err)
 
 /* --- marks --- */
 
-/* All up to the target is shipped of the hours lo..hi. */
+/* Set the marks of the hours lo..hi to the target: everything up to it was shipped. */
 static int mark(struct pass *p, int32_t lo, int32_t hi, struct ts_error *err)
 {
     struct sto_engine *e = p->e;
@@ -198,12 +199,12 @@ static int send_delete(struct pass *p, const struct sto_tomb *t, int32_t lo, int
     series.tags = tags;
     from_ms = t->from_ms > from_ms ? t->from_ms : from_ms;
     to_ms = t->to_ms < to_ms ? t->to_ms : to_ms;
-    forget_known(p->s); /* points of memstores that were shipped already may be among those deleted */
+    forget_known(p->s); /* the delete may concern points of memstores that were shipped already */
     atomic_fetch_add_explicit(&p->s->n_deletes, 1, memory_order_relaxed);
     return remote->ops->delete_range(remote, &series, from_ms, to_ms, &call, err);
 }
 
-/* A delete spares the hours whose marks cover it: newer points may have been shipped since. */
+/* Ship a delete, except for hours whose marks cover it: newer points of theirs may have been shipped since. */
 static int ship_tomb(struct pass *p, const struct sto_tomb *t, struct ts_error *err)
 {
     int64_t end = sto_hour(t->to_ms > STO_MAX_TS_MS ? STO_MAX_TS_MS : t->to_ms);
@@ -232,8 +233,7 @@ static int ship_tombs(struct pass *p, struct ts_error *err)
             if (t[k].gen <= p->target)
                 TS_TRY(ship_tomb(p, &t[k], err));
     }
-    for (size_t i = 0; i < p->v->n_mems;
-         i++) { /* files that have just been written do not replace them yet */
+    for (size_t i = 0; i < p->v->n_mems; i++) { /* files that were just written do not contain them yet */
         size_t n;
         const struct sto_tomb *t = sto_mem_tombs(p->v->mems[i], &n);
         for (size_t k = 0; k < n && sto_mem_gen(p->v->mems[i]) <= p->target; k++)
@@ -308,7 +308,7 @@ static int ship_hour(struct pass *p, struct hour *h, bool *out_local, struct ts_
     return 0;
 }
 
-/* One hour: its mark, and those of the hours up to *top, which have no points. */
+/* Ship one hour and set its mark, and the marks of the hours after it up to *top, which have no points. */
 static int do_hour(struct pass *p, struct hour *h, int32_t *top, struct ts_error *err)
 {
     bool local = false;
@@ -321,7 +321,7 @@ static int do_hour(struct pass *p, struct hour *h, int32_t *top, struct ts_error
         return rc;
     if (rc < 0 && !p->failed.code)
         p->failed = err ? *err : (struct ts_error){.code = rc};
-    if (rc < 0 || h->held) { /* its mark stays */
+    if (rc < 0 || h->held) { /* its mark does not change */
         if (h->hour < *top)
             TS_TRY(mark(p, h->hour + 1, *top, err));
     } else {
@@ -353,7 +353,7 @@ static void begin(struct pass *p)
     pthread_mutex_lock(&p->e->files_mu);
     p->target = p->s->target = sto_manifest_state(p->e->manifest)->flushed_gen;
     pthread_mutex_unlock(&p->e->files_mu);
-    /* After the target is known: everything up to it is in this version. */
+    /* pinned after the target was set, so that this version has everything up to it */
     p->v = sto_engine_pin(p->e);
     const struct sto_mark_list *list = sto_marks_list(p->v->marks);
     p->marks = (struct sto_mark_list){.marks = ts_xcalloc(list->n + 1, sizeof *list->marks), .n = list->n};
@@ -378,11 +378,11 @@ int sto_engine_ship(struct sto_engine *e, struct ts_error *err)
 {
     struct ts_error why = {0};
     if (!e->shipper)
-        return ts_error_set(err, TS_EINVAL, "there is no remote store that could be written to");
+        return ts_error_set(err, TS_EINVAL, "the store has no remote store, or is opened for reading only");
     struct pass p = {.s = e->shipper, .e = e};
     pthread_mutex_lock(&p.s->mu);
     begin(&p);
-    int rc = ship_tombs(&p, &why); /* first: rows that are shipped after it are newer */
+    int rc = ship_tombs(&p, &why); /* deletes first, since rows that are shipped after them are newer */
     if (rc == 0)
         rc = find_hours(&p, &why);
     if (rc == 0)
@@ -443,8 +443,8 @@ static void *run(void *arg)
         struct ts_error err = {0};
         int rc = atomic_load_explicit(&s->stop, memory_order_relaxed) ? 0 : sto_engine_ship(s->e, &err);
         if (rc < 0 && rc != TS_ECANCELLED)
-            ts_log_limited(&limit, TS_LOG_WARN, "shipping to the remote store will be tried again: %s",
-                           err.text);
+            ts_log_limited(&limit, TS_LOG_WARN,
+                           "shipping to the remote store failed and will be tried again: %s", err.text);
         pause_ms = rc == 0 ? every_ms : pause_ms * 2 < PAUSE_MAX_MS ? pause_ms * 2 : PAUSE_MAX_MS;
         pthread_mutex_lock(&s->wake_mu);
     }

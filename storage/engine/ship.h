@@ -1,33 +1,34 @@
 /*
- * ship.h - sends what the engine has accepted to the remote store, hour by hour.
+ * ship.h - sends accepted points to the remote store, hour by hour.
  *
- * A pass ships everything that is in files and memstores and above the mark of its hour, deletes first, then
- * the newest hour and the others after it. When the remote store has acknowledged an hour, the hour's mark becomes
- * the generation up to which all points were in files when the pass began: a crash repeats at most the hour that was
- * under way. Whatever is newer, or in memory, stays above the mark and is shipped once more later.
+ * A pass ships everything in files and memstores that is above the mark of its hour: deletes first, then the
+ * hours, beginning with the newest. When the remote store has acknowledged an hour, its mark is set to the
+ * generation up to which all points were in files when the pass began; after a crash at most one hour is
+ * shipped again. Points that are newer or only in memory stay above the mark and are shipped again by a later
+ * pass.
  *
  * Threads    the shipping thread, or a caller of sto_engine_ship; one pass at a time
- * Not here   what a remote store is (storage/remote.h), marks (marks.h), rows on their way (shipment.h)
+ * Not here   remote stores (storage/remote.h), marks (marks.h), sending rows (shipment.h)
  */
 #ifndef STORAGE_ENGINE_SHIP_H
 #define STORAGE_ENGINE_SHIP_H
 
 #include "storage/engine/engine_int.h"
 
-/** Prepare for shipping if there is a remote store. Before all threads. */
+/** Prepare for shipping if there is a remote store. No other thread runs yet. */
 void sto_ship__init(struct sto_engine *e);
 /** Start the shipping thread, if the engine has background threads. */
 int sto_ship__start(struct sto_engine *e, struct ts_error *err);
-/** Cancel the pass under way and end the thread. */
+/** Cancel the running pass and end the thread. */
 void sto_ship__stop(struct sto_engine *e);
-/** Free what sto_ship__init made. No pass is under way. */
+/** Free what sto_ship__init created. No pass may be running. */
 void sto_ship__free(struct sto_engine *e);
 
-/** The generation up to which the pass under way may set marks; 0 = none is under way. Takes files_mu. */
+/** The generation up to which the running pass may set marks; 0 = no pass runs. Takes files_mu. */
 uint64_t sto_ship__target(struct sto_engine *e);
 /**
- * The next merge worth doing, as sto_pick_next, but none has generations on both sides of a mark, or of one that the pass
- * under way may set.
+ * Pick the next merge as sto_pick_next does, but none with generations on both sides of a mark, or of a mark
+ * that the running pass may set.
  *
  * @param v      pinned before the call
  * @param infos  of its files, in the order of v->ssts
@@ -35,8 +36,8 @@ uint64_t sto_ship__target(struct sto_engine *e);
  */
 void sto_ship__pick(struct sto_engine *e, const struct sto_version *v, const struct sto_sst_info *infos,
                     const struct sto_pick_opts *opts, struct sto_pick *out);
-/** The reason why an interrupted merge cannot continue beside what was shipped since; NULL: it can. pick->files are indexes
- * in infos. */
+/** The reason why an interrupted merge cannot continue because of points that were shipped since; NULL: it
+ * can. pick->files are indexes in infos. */
 const char *sto_ship__misfit(struct sto_engine *e, const struct sto_sst_info *infos,
                              const struct sto_pick *pick);
 /** Report counters of shipping; none without a remote store. */

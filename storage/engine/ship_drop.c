@@ -1,14 +1,15 @@
 /*
- * ship_drop.c - removes files whose points the remote store has.
+ * ship_drop.c - removes files whose points were all shipped.
  *
- * A file stays if older points lie below it that would come to light again, or if it has tombstones: merges remove
- * those when nothing is left that they delete. So do the inputs of the merge at work: nobody waits for it.
+ * A file stays if older points, which it overwrites, would reappear, or if it has tombstones, which merges
+ * drop when they delete nothing more. Inputs of a running merge stay too, since removing files does not wait
+ * for it.
  *
  * Threads    a caller that waits (remove_mu)
  */
 #include "storage/engine/output.h"
 
-/* Was all of the file shipped? */
+/* Was everything in the file shipped? */
 static bool is_shipped(const struct sto_version *v, struct sto_sst *sst, int64_t before_ms)
 {
     const struct sto_sst_info *f = sto_sst_info(sst);
@@ -16,7 +17,8 @@ static bool is_shipped(const struct sto_version *v, struct sto_sst *sst, int64_t
            f->gen_hi <= sto_mark_lowest(sto_marks_list(v->marks), sto_hour(f->min_ms), sto_hour(f->max_ms));
 }
 
-/* Is there a file that stays and may have older points of the same times? */
+/* May the file overwrite points of a file that stays? The two overlap in time, and the other one may be
+ * older. */
 static bool hides(const struct sto_version *v, const bool *goes, size_t at)
 {
     const struct sto_sst_info *f = sto_sst_info(v->ssts[at]);

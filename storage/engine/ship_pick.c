@@ -1,5 +1,5 @@
 /*
- * ship_pick.c - keeps merges from mixing what the remote store has with what it does not have.
+ * ship_pick.c - keeps merges from mixing points that were shipped with points that were not.
  *
  * The marks of all hours, and the target of the pass under way, cut generations into intervals; a merge of files of one interval
  * has no mark between its inputs, whatever their hours. Files of which everything was shipped are merged with each other first,
@@ -21,13 +21,13 @@ struct set {
     bool others;          /* and those of which something was not */
 };
 
-/* What was shipped, and what may be shipped any moment. */
+/* What was shipped, and what the running pass may ship. */
 struct line {
-    struct sto_version
-        *now; /* whose marks are looked at: pinned after the target was read, so that the marks of a pass
-                              * that has just ended are seen */
+    /* the version whose marks are used: pinned after the target was read, so that it has the marks of a pass
+     * that has just ended */
+    struct sto_version *now;
     const struct sto_mark_list *marks; /* of now */
-    uint64_t target; /* generation up to which the pass under way may set marks; 0 = none is */
+    uint64_t target; /* generation up to which the running pass may set marks; 0 = no pass runs */
 };
 
 static struct line draw(struct sto_engine *e)
@@ -214,9 +214,9 @@ const char *sto_ship__misfit(struct sto_engine *e, const struct sto_sst_info *in
         hi = larger(hi, infos[pick->files[i]].max_ms);
     }
     if (e->shipper && lo <= hi && is_between(&l, pick, sto_hour(lo), sto_hour(hi)))
-        why = "the remote store has some of its inputs, but not all";
+        why = "some of its inputs were shipped, but not all";
     else if (pick->final && l.marks->n)
-        why = "what its additions add to may be in the remote store alone";
+        why = "the points that its additions add to may be only in the remote store";
     sto_engine_unpin(e, l.now);
     return why;
 }

@@ -1,5 +1,5 @@
 /*
- * shipment.c - rows of one hour on their way to the remote store.
+ * shipment.c - sends the rows of one hour to the remote store.
  *
  * Threads    shipment.h
  */
@@ -10,10 +10,10 @@
 
 #include <string.h>
 
-#define BATCH_ROWS    1024u               /* of one shipment, at most */
-#define BATCH_BYTES   (1u << 20)          /* cells of one shipment, about */
-#define FLIGHT_BYTES  (8u << 20)          /* cells in flight at the same time, about */
-#define SHIP_LIMIT_NS (60 * 1000000000ll) /* for one shipment to be acknowledged */
+#define BATCH_ROWS    1024u               /* most rows of one shipment */
+#define BATCH_BYTES   (1u << 20)          /* size of the cells of one shipment, approximately */
+#define FLIGHT_BYTES  (8u << 20)          /* size of all cells in flight, approximately */
+#define SHIP_LIMIT_NS (60 * 1000000000ll) /* time limit for one shipment to be acknowledged */
 
 struct sto_shipment_batch {
     struct sto_sending *to;
@@ -35,7 +35,7 @@ static void refused(void *arg, size_t row, const struct ts_error *err)
     static struct ts_log_limit limit;
     struct sto_shipment_batch *b = arg;
     struct ts_slice metric = b->rows[row].series.metric;
-    ts_log_limited(&limit, TS_LOG_WARN, "the remote store takes no row of %.*s: %s",
+    ts_log_limited(&limit, TS_LOG_WARN, "the remote store refuses rows of %.*s: %s",
                    (int)ts_utf8_cut(metric, 80).n, metric.p, err->text);
     pthread_mutex_lock(&b->to->mu);
     b->to->n_refused++;
@@ -54,7 +54,7 @@ static void done(void *arg, int rc, const struct ts_error *err)
         s->why = *err;
     s->n_bytes -= n_bytes;
     s->n--;
-    pthread_cond_signal(&s->cond); /* under the mutex: s may be gone when it is free */
+    pthread_cond_signal(&s->cond); /* while holding the mutex: after it is released, s may be freed */
     pthread_mutex_unlock(&s->mu);
 }
 
@@ -76,7 +76,7 @@ static void send_open(struct sto_sending *s)
     remote->ops->ship(remote, &b->shipment, &b->call, done, b);
 }
 
-/* Wait until at most so many bytes are in flight (0: nothing at all). */
+/* Wait until at most n_bytes are in flight; 0: until no shipment is. */
 static int wait_for(struct sto_sending *s, uint64_t n_bytes, struct ts_error *err)
 {
     pthread_mutex_lock(&s->mu);
@@ -89,7 +89,7 @@ static int wait_for(struct sto_sending *s, uint64_t n_bytes, struct ts_error *er
     return why.code;
 }
 
-/* The PUTs of a row; *held: it has additions too. */
+/* Copy the PUTs of a row; *held: it also has additions. */
 static struct sto_cells *copy_puts(struct ts_arena *arena, const struct sto_cells *cells, bool *held)
 {
     struct sto_cells *c = ts_arena_alloc(arena, sizeof *c);
@@ -113,7 +113,7 @@ int sto_sending__row(struct sto_sending *s, const struct sto_row *row, struct ts
     struct sto_remote_tag tags[STO_SHIP_TAGS_MAX];
     struct sto_remote_series series = {0};
     if (!s->e->owner.names(s->e->owner.arg, row->key.series, tags, &series))
-        return 0; /* forgotten: nobody asks for its points any more */
+        return 0; /* the series was forgotten, so its points are not needed */
     struct sto_shipment_batch *b = s->open;
     if (!b) {
         s->open = b = ts_xmalloc(sizeof *b);

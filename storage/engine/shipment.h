@@ -1,5 +1,6 @@
 /*
- * shipment.h - rows of one hour on their way to the remote store: copied, counted, and limited in bytes.
+ * shipment.h - sends the rows of one hour to the remote store: they are copied, counted, and limited in
+ * bytes.
  *
  * Threads    one thread adds rows and waits; the remote store reports results in any thread
  */
@@ -14,10 +15,11 @@ struct sto_shipment_batch;
 struct sto_sending {
     struct sto_engine *e;
     const _Atomic bool *cancel;
-    bool first;                      /* nothing of the hour was shipped before */
-    bool held;                       /* [out] some additions stay here: what they add to is not known */
+    bool first; /* nothing of the hour was shipped before */
+    /* [out] some additions were not sent, because the points that they add to are not known */
+    bool held;
     uint64_t n_rows;                 /* [out] sent */
-    struct sto_shipment_batch *open; /* rows that are not sent yet */
+    struct sto_shipment_batch *open; /* batch of rows that is not sent yet */
     pthread_mutex_t mu;
     pthread_cond_t cond;
     uint64_t n_bytes;    /* in flight; under mu */
@@ -27,10 +29,11 @@ struct sto_sending {
 };
 /** Begin an hour. */
 void sto_sending__init(struct sto_sending *s, struct sto_engine *e, const _Atomic bool *cancel, bool first);
-/** Send the points of a row, which is copied. Additions are left out and set `held`. Waits while too many bytes are in
- * flight. Errors of shipments sent before. */
+/** Send the points of a row, which is copied. Additions are not sent and set `held`. Waits while too many
+ * bytes are in flight. Errors of shipments sent before. */
 int sto_sending__row(struct sto_sending *s, const struct sto_row *row, struct ts_error *err);
-/** Send what is left, and wait for all results. 0, or the first error. Always call it; it releases everything. */
+/** Send the remaining rows and wait for all results. 0, or the first error. It must always be called, since
+ * it releases everything. */
 int sto_sending__end(struct sto_sending *s, int rc, struct ts_error *err);
 
 #endif

@@ -2,8 +2,8 @@
  * sync.c - the thread that syncs the logs: group commit for all waiting callers.
  *
  * It wakes at once for barriers, otherwise each interval (wal_sync = interval) or after each append (always).
- * One pass syncs every log that has new bytes, in parallel on a pool of threads, then answers all barriers
- * that came before the pass began.
+ * One pass syncs every log that has new bytes, in parallel on a pool of threads, and then answers all
+ * barriers that arrived before the pass began.
  *
  * Threads    the sync thread, and sync_pool while it waits for that; appends go on meanwhile
  * Invariant  a failed sync is never retried on the same log, since the kernel may have dropped the pages: the
@@ -47,8 +47,8 @@ static void sync_one(void *arg, size_t i)
     pthread_mutex_unlock(&p->mu);
 }
 
-/* Sync all logs in parallel: one after the other, an answer would take longer in proportion to the number
- * of workers. A broken log is reported like one that can't be synced, even if nothing of it waits. */
+/* Sync all logs in parallel: if they were synced one after the other, the delay would grow with the number of
+ * workers. A broken log is reported like one that can't be synced, even if no barrier waits for it. */
 static int sync_all(struct sto_engine *e, struct ts_error *err)
 {
     struct pass p = {.e = e, .wals = ts_xcalloc(e->n_owners, sizeof(struct sto_wal *))};

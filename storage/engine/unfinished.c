@@ -157,7 +157,7 @@ static int decode(const char *path, const uint8_t *b, size_t n, struct sto_unfin
     struct sto_manifest__reader r = {.p = b + U_BODY, .end = b + n};
     int rc = get_body(&r, out, err);
     if (rc == TS_ECORRUPT)
-        rc = ts_error_set(err, TS_ECORRUPT, "%s contradicts itself", path);
+        rc = ts_error_set(err, TS_ECORRUPT, "%s is damaged: its fields contradict each other", path);
     if (rc < 0)
         sto_unfinished_release(out);
     return rc < 0 ? rc : 1;

@@ -2,9 +2,9 @@
  * version.c - immutable sets of files and memstores, which queries pin.
  *
  * Threads    any; version_mu is held to copy a pointer or count a reference, never across I/O or a pass over
- *            the files. Editors, one at a time (edit_mu), make the next version without holding it. If a
- *            reader held the last reference of a version, the flush thread releases it: unlinking a large
- *            file takes long
+ *            the files. A thread that edits, one at a time (edit_mu), makes the next version without holding
+ *            version_mu. If a reader held the last reference of a version, the flush thread releases it:
+ *            unlinking a large file takes long
  * Invariant  each point of a generation is in exactly one member of a version: the edit that adds the files
  *            of a generation also removes its memstores
  */

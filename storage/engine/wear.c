@@ -1,5 +1,5 @@
 /*
- * wear.c - how much of older files deletes have removed.
+ * wear.c - estimates how much of older files deletes have removed.
  *
  * Threads    wear.h
  */

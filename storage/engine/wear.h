@@ -1,5 +1,5 @@
 /*
- * wear.h - how much of older files deletes have removed, so that their space is freed.
+ * wear.h - estimates how much of older files deletes have removed, so that their space is freed.
  *
  * Every merge leaves out what tombstones delete. A file that no other merge touches, since its window has
  * settled, is rewritten on its own when about a quarter of its points is deleted, or 30 days after the first

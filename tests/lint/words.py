@@ -8,7 +8,7 @@ import sys
 import ctext
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-DONE = ("base", "query", "collectors", "tsd")
+DONE = ("base", "storage", "query", "collectors", "tsd")
 DOCS = ("README.md", "CONTRIBUTING.md", "docs")
 COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 

@@ -18,7 +18,7 @@
 #include "storage/engine/check/fsck_int.h"
 
 #define MIN_BLOCK_BYTES    24u          /* checksum, version, counts, key, parameters */
-#define SEARCH_BLOCK_BYTES (512u << 10) /* a block behind a damaged one is looked for up to this length */
+#define SEARCH_BLOCK_BYTES (512u << 10) /* longest block that is searched for after a damaged one */
 
 void sto_fsck__damage(struct sto_fsck__one *f, uint64_t off, const char *what)
 {
@@ -31,7 +31,7 @@ int sto_fsck__read(struct sto_fsck__one *f, void *p, size_t n, uint64_t off)
 {
     size_t got = 0;
     int rc = f->file ? f->w->fs->pread(f->file, p, n, off, &got, NULL) : TS_ECORRUPT;
-    if (rc == TS_EIO) /* some pass: a loose cable, a path of a storage network that changes */
+    if (rc == TS_EIO) /* some errors are temporary: a loose cable, a changing path in a storage network */
         rc = f->w->fs->pread(f->file, p, n, off, &got, NULL);
     f->w->out->unread |= rc == TS_EIO;
     return rc == TS_ENOMEM ? rc : rc < 0 || got != n ? TS_ECORRUPT : 0;
@@ -57,7 +57,7 @@ int sto_fsck__section(struct sto_fsck__one *f, uint64_t off, uint64_t end, uint3
     return 0;
 }
 
-/* Is this the footer the manifest speaks of? */
+/* Does this footer agree with the manifest? */
 static bool agrees(const struct sto_fsck__one *f, const struct sto_sst_footer *foot)
 {
     const struct sto_sst_info *in = &foot->info, *want = f->w->want;
@@ -91,7 +91,7 @@ static void read_footer(struct sto_fsck__one *f)
     if (f->bytes < want)
         sto_fsck__damage(f, f->bytes, "is cut off here");
     else if (f->bytes > want)
-        sto_fsck__damage(f, want, "has bytes behind its end");
+        sto_fsck__damage(f, want, "has bytes after its end");
     if (want < f->bytes && want >= sizeof p) {
         f->bytes = want;
         at = want - sizeof p;
@@ -100,7 +100,7 @@ static void read_footer(struct sto_fsck__one *f)
         sto_sst__get_footer(p, f->bytes, f->path, &f->foot, &err) == 0) {
         f->has_footer = agrees(f, &f->foot);
         if (!f->has_footer)
-            sto_fsck__damage(f, at, "footer is not what the manifest says");
+            sto_fsck__damage(f, at, "footer does not agree with the manifest");
         return;
     }
     if (f->bytes >= want)
@@ -215,7 +215,7 @@ int sto_fsck__load(struct sto_fsck__one *f, uint32_t i, struct ts_error *err)
     TS_TRY(open_bytes(f, (struct ts_slice){(const char *)f->buf, b->len}, err));
     if (ts_ld32(f->buf) != b->crc || sto_key_cmp(key_at(f, 0), &b->first) != 0 ||
         sto_key_cmp(key_at(f, n_rows(f) - 1), &b->last) != 0)
-        return ts_error_set(err, TS_ECORRUPT, "block is not the one of the index");
+        return ts_error_set(err, TS_ECORRUPT, "block is not the one that the index lists");
     return 0;
 }
 

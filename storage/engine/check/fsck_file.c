@@ -86,7 +86,7 @@ static int next_sum(struct pair *p, struct sto_key *key, bool *has, struct sto_s
 }
 
 /* Does the summary of a row agree with its points? Not checked after the first damage, since the files are
- * written anew then. */
+ * rewritten then. */
 static int check_sum(struct pair *p, struct ts_error *err)
 {
     if (!p->s.file || p->s_bad || p->rows_lost || p->w.out->damaged)
@@ -101,7 +101,7 @@ static int check_sum(struct pair *p, struct ts_error *err)
         return rc;
     bool wants = sto_summary_make(&p->cells, &want);
     if (rc == 0 || sto_key_cmp(&key, &p->key) != 0 || (has && !wants) || (has && !same_summary(&sum, &want)))
-        sums_bad(p, rc ? p->s.blocks[p->s_block].off : UINT64_MAX, "summaries are not those of the points");
+        sums_bad(p, rc ? p->s.blocks[p->s_block].off : UINT64_MAX, "summaries do not agree with the points");
     return 0;
 }
 
@@ -141,7 +141,7 @@ static int block_rows(struct pair *p, bool *out_bad, struct ts_error *err)
 {
     uint32_t n = sto_dec_n_rows(p->t.dec);
     struct ts_error why = {0};
-    for (uint32_t i = 0; i < n; i++) /* all of them, before one of them counts */
+    for (uint32_t i = 0; i < n; i++) /* decode all rows before any of them is reported */
         if (sto_dec_cells(p->t.dec, i, &p->piece, &why) < 0) {
             *out_bad = true;
             return 0;
@@ -311,9 +311,10 @@ static void check_totals(struct pair *p)
         return;
     if (out->n_rows != in->n_rows || out->n_points != in->n_points || p->min_ms != in->min_ms ||
         p->max_ms != in->max_ms)
-        sto_fsck__damage(&p->t, p->t.bytes - STO_SST_FOOTER_BYTES, "footer does not count what is there");
+        sto_fsck__damage(&p->t, p->t.bytes - STO_SST_FOOTER_BYTES,
+                         "counts of the footer do not agree with the rows");
     if (!roaring_bitmap_equals(p->seen, p->bitmap))
-        sto_fsck__damage(&p->t, p->t.foot.bitmap_off, "series bitmap is not that of the rows");
+        sto_fsck__damage(&p->t, p->t.foot.bitmap_off, "series bitmap does not agree with the rows");
     if (p->s.file && !p->s_bad) {
         struct sto_key key;
         struct sto_summary sum;

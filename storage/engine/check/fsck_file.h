@@ -7,7 +7,7 @@
  *
  * Format     docs/FORMAT.md "Sorted file"
  * Threads    one thread a walk
- * Not here   what is done about damage (storage/fsck_repair.c), names (storage/fsck.c)
+ * Not here   repairing damage (storage/fsck_repair.c), names (storage/fsck.c)
  */
 #ifndef STORAGE_ENGINE_CHECK_FSCK_FILE_H
 #define STORAGE_ENGINE_CHECK_FSCK_FILE_H
@@ -54,7 +54,7 @@ struct sto_fsck_file {
  * @param info  what the manifest says; NULL: there is no manifest (file_no is then the number)
  * @return 0 whatever is damaged; TS_ENOMEM TS_EMFILE, or the result of row or tomb
  *
- * Blocks: reads both files once; a damaged index costs a search for blocks, about 5 ns a byte.
+ * Blocks: reads both files once; if the index is damaged, searching for blocks takes about 5 ns a byte.
  */
 int sto_fsck_file_walk(const struct ts_fs *fs, const char *dir, uint64_t file_no,
                        const struct sto_sst_info *info, const struct sto_fsck_file_ops *ops, void *arg,

@@ -38,8 +38,8 @@ struct sto_fsck__one {
 
 /** Report that something is wrong. */
 void sto_fsck__damage(struct sto_fsck__one *f, uint64_t off, const char *what);
-/** Read bytes of the file to p, at the second attempt if need be. 0, TS_ECORRUPT (the file is cut off, or the disk can't read
- * it, which sto_fsck_file.unread remembers), TS_ENOMEM. */
+/** Read bytes of the file to p, with a second attempt after an error. 0, TS_ECORRUPT (the file is cut off, or
+ * the disk can't read it, which sto_fsck_file.unread remembers), TS_ENOMEM. */
 int sto_fsck__read(struct sto_fsck__one *f, void *p, size_t n, uint64_t off);
 /** Open a file and read header, footer, index; damage is reported. 0, TS_ENOMEM, TS_EMFILE. */
 int sto_fsck__open(struct sto_fsck__one *f, const char *dir, uint64_t file_no, struct ts_error *err);

@@ -46,7 +46,7 @@ void sto_handles_free(struct sto_handles *c);
 struct sto_handles_stats {
     uint64_t n_open, limit; /* descriptors held now; most of them */
     uint64_t n_reopened;    /* openings of files that had been closed */
-    uint64_t n_refused;     /* openings that failed for want of a descriptor */
+    uint64_t n_refused;     /* openings that failed for lack of a descriptor */
 };
 /** Counters of the cache. Any thread. */
 struct sto_handles_stats sto_handles_stats(struct sto_handles *c);

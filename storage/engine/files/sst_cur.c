@@ -2,7 +2,7 @@
  * sst_cur.c - iterates over the rows of a sorted file.
  *
  * A row longer than a block is stored as adjacent pieces of the same key, in one block or several. The cursor
- * stands on the first piece; cells joins them.
+ * is positioned on the first piece; sto_sst_cur_cells joins them.
  *
  * Threads    a cursor belongs to one thread
  * Not here   opening files (sst_read.c), what is in a block (codecs/)
@@ -27,7 +27,7 @@ struct sto_sst_cur {
     struct sto_sst *sst;           /* one reference */
     struct sto_sst__file *f;       /* the file it walks */
     enum sto_sst_what what;        /* what it reads */
-    struct sto_sst_share *share;   /* of all cursors of the scan; may be NULL */
+    struct sto_sst_share *share;   /* shared by all cursors of the scan; may be NULL */
     struct sto_dec *dec;           /* points, while a block is open; else NULL */
     struct sto_sums_dec *sums;     /* summaries, likewise */
     uint8_t *buf;                  /* bytes of the loaded block */
@@ -38,7 +38,7 @@ struct sto_sst_cur {
     bool counts_page;              /* a page of its own is counted */
     struct sto_sst_block block;    /* entry of the block loaded last, or tried */
     uint32_t loaded;               /* block that dec or sums has open; NO_BLOCK */
-    bool on_row;                   /* stands on a row */
+    bool on_row;                   /* it is positioned on a row */
     struct place at;               /* its first piece */
     struct sto_key key;            /* its key */
     struct sto_cells cells, piece; /* joined; the piece being added */
@@ -49,7 +49,7 @@ struct sto_sst_cur {
 };
 
 _Static_assert(sizeof(struct sto_sst_cur) <= STO_SST_CUR_BYTES,
-               "a cursor is counted with fewer bytes than it has");
+               "a cursor has more bytes than are counted for it");
 
 static struct ts_tally *tally_of(struct sto_sst_cur *cur)
 {
@@ -183,7 +183,7 @@ static bool make_room(struct sto_sst_cur *cur, int rc)
     return false;
 }
 
-/* Make room for the bytes of a block, and create its decoder. */
+/* Reserve memory for the bytes of a block, and create its decoder. */
 static int reserve_block(struct sto_sst_cur *cur, uint32_t len, struct ts_error *err)
 {
     if (len > cur->cap) {
@@ -331,7 +331,7 @@ const struct sto_key *sto_sst_cur_key(const struct sto_sst_cur *cur)
     return &cur->key;
 }
 
-/* Make room for n cells, which the tally counts. */
+/* Reserve memory for n cells, which the tally counts. */
 static int reserve_cells(struct sto_sst_cur *cur, struct sto_cells *c, uint32_t n, struct ts_error *err)
 {
     uint64_t more = sto_cells_growth(c, n);
@@ -373,7 +373,7 @@ int sto_sst_cur_cells(struct sto_sst_cur *cur, const struct sto_cells **out_cell
 {
     *out_cells = NULL;
     if (!cur->on_row || cur->what != STO_SST_POINTS)
-        TS_BUG("cursor stands on no row of points");
+        TS_BUG("cursor is not on a row of points");
     if (!cur->has_cells) {
         struct place p = cur->at;
         TS_TRY(load(cur, p.block, err));

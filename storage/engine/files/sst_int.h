@@ -11,7 +11,7 @@
 
 /* One of the two files. */
 struct sto_sst__file {
-    bool there;               /* it was found and its footer is right; constant once sto_sst_open returns */
+    bool there;               /* it exists and its footer is valid; constant once sto_sst_open returns */
     char *path;               /* owned */
     struct sto_handle handle; /* reads it */
     uint64_t bytes;           /* its length */
@@ -28,13 +28,13 @@ struct sto_sst {
     struct sto_sst_wear wear;  /* progress of deletes */
     struct sto_pages *pages;   /* cache of index pages; borrowed, may be NULL */
     size_t memory_bytes;       /* of all this without the indexes */
-    char *broken;              /* why it can't be read, owned; NULL: it can */
+    char *broken;              /* why it can't be read, owned; NULL if it can */
     atomic_uint refs;          /* the last unref frees */
     struct sto_sst_held *held; /* counts it from sto_sst_doom on; borrowed, may be NULL */
     atomic_bool doomed;        /* the last unref unlinks the files, too */
     atomic_bool no_remake;     /* writing it anew failed; it is not tried again until the file is reopened */
-    unsigned
-        n_unread; /* attempts of that kind that errors of the disk ended; under compact_mu of the engine */
+    /* attempts of that kind that errors of the disk ended; under compact_mu of the engine */
+    unsigned n_unread;
     atomic_bool index_lost; /* the index of the points is damaged; never cleared */
     atomic_bool sums_lost;  /* the summaries are damaged; never cleared */
 };

@@ -389,7 +389,7 @@ int sto_sst_series_has(struct sto_sst_series *s, struct sto_sst_series_reader *r
 /* The containers of a page as a bitmap of their own, in portable form. */
 struct part {
     uint32_t first, n;  /* containers */
-    uint8_t *buf;       /* room for them */
+    uint8_t *buf;       /* memory for them */
     size_t used, bytes; /* of buf; bytes of the page */
 };
 
@@ -435,7 +435,7 @@ static int part_of(struct sto_sst_series *s, uint32_t no, bool alone, roaring_bi
         return no_memory(s, err);
     int rc = with_page(s, no, alone, copy_part, &part, err);
     if (rc == 0 && !(*out = roaring_bitmap_portable_deserialize_safe((const char *)part.buf, part.used)))
-        rc = no_memory(s, err); /* its form is right */
+        rc = no_memory(s, err); /* its format was checked before */
     ts_free(part.buf);
     return rc;
 }

@@ -11,7 +11,7 @@
  *            3 us; meets and common: about 2 us for each page that overlaps the selection
  * Source     https://github.com/RoaringBitmap/RoaringFormatSpec
  * Threads    any number of threads after open; a reader belongs to one thread
- * Not here   who asks (merge_src.c, cost.c, wear.c, mentions.c), the writer (sst_write.c)
+ * Not here   its users (merge_src.c, cost.c, wear.c, mentions.c), the writer (sst_write.c)
  */
 #ifndef STORAGE_ENGINE_FILES_SST_SERIES_H
 #define STORAGE_ENGINE_FILES_SST_SERIES_H

@@ -1,9 +1,9 @@
 /*
- * sst_write.c - sorted rows in, a pair of files out.
+ * sst_write.c - writes sorted rows to a pair of files.
  *
  * Format     docs/FORMAT.md "Sorted file"
  * Threads    a writer belongs to one thread
- * Not here   which rows (flush.c, compact.c), making the files known (manifest.c), syncing the folder (its
+ * Not here   which rows (flush.c, compact.c), listing the files (manifest.c), syncing the folder (its
  * caller)
  */
 #include <roaring/roaring.h>
@@ -18,33 +18,34 @@
 #include "storage/engine/files/sst_format.h"
 
 #define BUFFER_BYTES   (256u << 10) /* bytes collected before they are written */
-#define SUMS_MIN_RATIO 16u          /* points a row of a metric that make its summaries worth having */
-#define SUMS_EARLY     16384u /* after that many rows of a metric with half of the ratio its rows get none */
+#define SUMS_MIN_RATIO 16u          /* points per row from which summaries of a metric are written */
+/* after this many rows of a metric with less than half of the ratio, summaries are given up */
+#define SUMS_EARLY 16384u
 
 /* One file being written. */
 struct out_file {
     struct ts_file *file;         /* NULL until the first bytes are written */
     char *path;                   /* owned */
-    bool created;                 /* is in the folder */
-    struct ts_buf buf;            /* not yet written */
+    bool created;                 /* the file exists */
+    struct ts_buf buf;            /* bytes that are not yet written */
     uint64_t bytes;               /* length, with what is in buf */
     struct sto_sst_block *blocks; /* index so far */
     size_t n_blocks, cap_blocks;
 };
 
 struct sto_sst_writer {
-    const struct ts_fs *fs;    /* borrowed */
-    struct out_file t, s;      /* points, summaries */
-    int64_t made_ms;           /* for the footer */
-    uint64_t carried_gen;      /* the same */
-    struct sto_enc *enc;       /* open block of points */
-    struct sto_sums_enc *sums; /* open block of summaries; NULL when they are not worth a file */
-    uint64_t n_metric_rows, n_metric_points; /* of the metric at hand */
-    uint64_t n_summed;      /* points of metrics before it whose summaries are worth having */
-    struct sto_key t_first; /* first key of the open block */
-    struct sto_key s_first; /* the same of the summaries */
-    struct sto_key last;    /* last key */
-    struct sto_tomb *tombs; /* as they came; sorted at the end */
+    const struct ts_fs *fs;                  /* borrowed */
+    struct out_file t, s;                    /* points, summaries */
+    int64_t made_ms;                         /* for the footer */
+    uint64_t carried_gen;                    /* the same */
+    struct sto_enc *enc;                     /* open block of points */
+    struct sto_sums_enc *sums;               /* open block of summaries; NULL: no summaries are written */
+    uint64_t n_metric_rows, n_metric_points; /* of the present metric */
+    uint64_t n_summed;                       /* points of earlier metrics with summaries */
+    struct sto_key t_first;                  /* first key of the open block */
+    struct sto_key s_first;                  /* the same of the summaries */
+    struct sto_key last;                     /* last key */
+    struct sto_tomb *tombs;                  /* in order of arrival; sorted at the end */
     size_t n_tombs, cap_tombs;
     roaring_bitmap_t *series; /* series with rows */
     struct sto_sst_info info; /* counts and times so far */
@@ -167,7 +168,8 @@ int sto_sst_writer_new(const struct ts_fs *fs, const char *dir, uint64_t file_no
                                     .tomb_max_ms = INT64_MIN};
     int rc = begin_file(w, &w->t, err);
     rc = rc < 0 ? rc : begin_file(w, &w->s, err);
-    rc = rc < 0 ? rc : open_file(w, &w->t, err); /* a folder that can't be written to is found at once */
+    /* so that a folder that can't be written to is an error at once */
+    rc = rc < 0 ? rc : open_file(w, &w->t, err);
     if (rc < 0) {
         sto_sst_writer_abort(w);
         return rc;
@@ -176,7 +178,7 @@ int sto_sst_writer_new(const struct ts_fs *fs, const char *dir, uint64_t file_no
     return 0;
 }
 
-/* Rows of this metric so short that nobody would read their summaries? */
+/* Are the rows of this metric so short that summaries save nothing? */
 static bool sums_are_vain(const struct sto_sst_writer *w)
 {
     return w->n_metric_rows >= SUMS_EARLY && w->n_metric_points * 2 < w->n_metric_rows * SUMS_MIN_RATIO;
@@ -190,7 +192,8 @@ static void end_metric(struct sto_sst_writer *w)
     w->n_metric_rows = w->n_metric_points = 0;
 }
 
-/* Every row stands in the file of summaries, which queries find rows by; where summaries are vain without one. */
+/* Add a row to the file of summaries, through which queries find rows. Every row has an entry there, without
+ * a summary if summaries save nothing. */
 static int put_summary(struct sto_sst_writer *w, const struct sto_key *key, const struct sto_cells *cells,
                        struct ts_error *err)
 {
@@ -202,7 +205,7 @@ static int put_summary(struct sto_sst_writer *w, const struct sto_key *key, cons
         exp = e > exp ? e : exp;
     }
     if (sto_sums_enc_rows(w->sums) == STO_SUMS_ROWS)
-        TS_TRY(close_sums(w, err)); /* w->last is still the row before */
+        TS_TRY(close_sums(w, err)); /* w->last is still the previous row */
     if (sto_sums_enc_rows(w->sums) == 0)
         w->s_first = *key;
     sto_sums_enc_row(w->sums, key, has ? &sum : NULL, exp);
@@ -338,7 +341,8 @@ static int finish(struct sto_sst_writer *w, struct ts_error *err)
 {
     TS_TRY(close_points(w, err));
     end_metric(w);
-    if (w->n_summed < w->info.n_rows || w->info.n_rows == 0) { /* a row costs more there than it saves */
+    /* the file of summaries would cost more than it saves */
+    if (w->n_summed < w->info.n_rows || w->info.n_rows == 0) {
         sto_sums_enc_free(w->sums);
         w->sums = NULL;
         drop_file(w, &w->s);
@@ -375,7 +379,7 @@ int sto_sst_writer_finish(struct sto_sst_writer *w, uint64_t gen_lo, uint64_t ge
         struct sto_tomb *t = &w->tombs[i];
         t->gen = t->gen ? t->gen : gen_lo;
         if (t->gen < gen_lo || t->gen > gen_hi)
-            rc = ts_error_set(err, TS_EINVAL, "%s: a tombstone is not of the generations of its file",
+            rc = ts_error_set(err, TS_EINVAL, "%s: the generation of a tombstone is not one of its file",
                               w->t.path);
     }
     if (rc == 0)

@@ -71,7 +71,7 @@ int sto_wal_set_gen(struct sto_wal *wal, uint64_t gen, struct ts_error *err)
 
 /* --- making the bytes of an append --- */
 
-/* Make room for n more bytes; returns where they begin, or NULL if there is no memory. */
+/* Reserve n more bytes of the buffer; returns their beginning, or NULL if there is no memory. */
 static uint8_t *reserve(struct sto_wal *wal, size_t n)
 {
     if (wal->buf_cap - wal->buf_n < n) {

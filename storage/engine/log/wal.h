@@ -129,9 +129,9 @@ struct sto_wal_replay_result {
     uint64_t n_torn;     /* segments whose torn tail was cut (each is logged) */
 };
 /**
- * Read all segments of generations > flushed_gen in the order run, generation, worker, segment, and pass what
- * they hold to ops. Segments of generations <= flushed_gen are deleted. A missing folder is an empty log.
- * Unless read_only is set, everything passed to ops is on disk when 0 is returned.
+ * Read all segments of generations > flushed_gen in the order run, generation, worker, segment, and pass
+ * their contents to ops. Segments of generations <= flushed_gen are deleted. A missing folder is an empty
+ * log. Unless read_only is set, everything passed to ops is on disk when 0 is returned.
  *
  * @param read_only  nothing is deleted or cut; torn tails are ignored
  * @return 0
@@ -148,7 +148,7 @@ int sto_wal_has_gen(const struct ts_fs *fs, const char *dir, uint64_t gen, struc
 /** Delete all segments of generations <= gen (once the manifest says that gen is flushed). */
 int sto_wal_drop(const struct ts_fs *fs, const char *dir, uint64_t gen, struct ts_error *err);
 
-/* --- salvage: replay refuses a damaged log; this goes on behind what is bad --- */
+/* --- salvage: reads the good parts of a log that replay refuses as damaged --- */
 /* Called while segments are read, in the order of replay. Arguments are borrowed until return. */
 struct sto_wal_salvage_ops {
     struct sto_wal_replay_ops replay; /* an error of series() or known() skips the points of the series */
@@ -158,21 +158,21 @@ struct sto_wal_salvage_ops {
                 int64_t to_ms);
     /* Something else is wrong with a segment, and points are lost with it. May be NULL. */
     void (*damage)(void *arg, const char *path, const char *what);
-    /* n_bytes more were read. May be NULL. */
+    /* Called after n_bytes more were read. May be NULL. */
     void (*read)(void *arg, uint64_t n_bytes);
 };
 /* Result of a salvage. */
 struct sto_wal_salvage_result {
-    bool damaged;        /* some segment is damaged; torn tails do not count */
-    bool beyond_torn;    /* whole records follow a torn place: opening the store would cut them off */
+    bool damaged;        /* a segment is damaged; torn tails are no damage */
+    bool beyond_torn;    /* good records follow a torn part, and opening the store would remove them */
     uint64_t n_segments; /* read */
     uint64_t n_points;   /* passed to points() */
     uint64_t n_skipped;  /* points whose series is not known */
     uint64_t max_gen;    /* highest generation in names */
     uint32_t max_run;    /* highest run in names */
 };
-/** Read all segments of generations > flushed_gen and pass on what is whole; nothing is written. 0, TS_ENOMEM, TS_EMFILE, TS_EVERSION,
- * or the result of points(). Blocks. */
+/** Read all segments of generations > flushed_gen and pass their good records on; nothing is written. 0,
+ * TS_ENOMEM, TS_EMFILE, TS_EVERSION, or the result of points(). Blocks. */
 int sto_wal_salvage(const struct ts_fs *fs, const char *dir, uint64_t flushed_gen,
                     const struct sto_wal_salvage_ops *ops, void *arg, struct sto_wal_salvage_result *out,
                     struct ts_error *err);

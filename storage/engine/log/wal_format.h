@@ -149,8 +149,8 @@ const uint8_t *sto_wal__def_get(const uint8_t *p, const uint8_t *end, enum sto_w
                                 uint32_t *before, struct sto_wal_def *out);
 
 /** Encode operations until n are done or p >= stop; numbers[i] is the number of points[i] in this segment. p
- * has room for STO_WAL_POINT_MAX_BYTES beyond stop. *out_n = operations encoded; returns the byte after them.
- * Cost: 2-4 ns a point. */
+ * must have space for STO_WAL_POINT_MAX_BYTES beyond stop. *out_n = operations encoded; returns the byte
+ * after them. Cost: 2-4 ns a point. */
 uint8_t *sto_wal__points_put(uint8_t *p, const uint8_t *stop, struct sto_wal_ctx *ctx,
                              const struct sto_point *points, const uint32_t *numbers, size_t n,
                              size_t *out_n);

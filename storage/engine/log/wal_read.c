@@ -5,7 +5,7 @@
  * segment. Whether that is a torn tail (cut it) or damage (refuse) depends on what is known to have been on
  * disk: everything below the highest mark found anywhere in the segment, and below the length that the header
  * of the following segment states, if that segment has a mark. A following segment without a mark was begun
- * before this one was synced: after a torn tail neither it nor those after it count.
+ * before this one was synced: after a torn tail neither it nor any later one is used.
  *
  * Format     docs/FORMAT.md "Write-ahead log"
  * Threads    one; no writer at work in these segments
@@ -82,7 +82,7 @@ static int check_chain(const struct replay *rp, const struct sto_wal__list *l, s
     return 0;
 }
 
-/* Make the cut durable: what was behind it must not reappear after the next crash. */
+/* Truncate the segment and sync it: the bytes removed must not reappear after the next crash. */
 static int cut(const struct sto_wal__reader *r, uint64_t end_off, struct ts_error *err)
 {
     struct ts_file *file;
@@ -94,7 +94,7 @@ static int cut(const struct sto_wal__reader *r, uint64_t end_off, struct ts_erro
     return rc < 0 ? rc : close_rc;
 }
 
-/* Valid records end at off, before the end of the file or of what is known of it: is this a torn tail or
+/* Valid records end at off, before the end of the file or the length that is known: is this a torn tail or
  * damage? */
 static int bad_end(struct replay *rp, uint64_t off, struct ts_error *err)
 {
@@ -121,8 +121,8 @@ static int bad_end(struct replay *rp, uint64_t off, struct ts_error *err)
     return rp->read_only || off >= seg->size_bytes ? 0 : cut(r, off, err);
 }
 
-/* The segments after a torn tail do not count: they were written after bytes that are missing, and
- * replaying them would leave a gap. */
+/* Leave out the segments after a torn tail: they were written after bytes that are missing, so replaying them
+ * would leave a gap. */
 static int leave_out(struct replay *rp, struct ts_error *err)
 {
     struct sto_wal__reader *r = &rp->reader;
@@ -136,7 +136,7 @@ static int leave_out(struct replay *rp, struct ts_error *err)
         f->next->is_beyond = true;
     }
     rp->out->n_torn++;
-    ts_log(TS_LOG_WARN, "segment behind a torn tail of the write-ahead log %s file=%s lost_bytes=%" PRIu64,
+    ts_log(TS_LOG_WARN, "segment after a torn tail of the write-ahead log %s file=%s lost_bytes=%" PRIu64,
            rp->read_only ? "passed over" : "cut", r->path, f->size_bytes);
     return rp->read_only ? 0 : cut(r, 0, err);
 }
@@ -168,7 +168,8 @@ static int read_segment(struct replay *rp, struct sto_wal__found *f, struct ts_e
     struct sto_wal__reader *r = &rp->reader;
     TS_TRY(sto_wal__open(r, f, err));
     int rc = read_records(rp, err);
-    /* A killed process left these bytes to the kernel: what becomes visible now must survive a power cut. */
+    /* After a process was killed, these bytes may be only in the kernel's cache. They become visible now, so
+     * they must survive a power cut. */
     if (rc == 0 && !rp->read_only)
         rc = r->fs->sync(r->file, err);
     sto_wal__close(r);

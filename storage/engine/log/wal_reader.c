@@ -84,7 +84,7 @@ int sto_wal__head_read(const struct ts_fs *fs, const char *dir, struct sto_wal__
     if (rc < 0)
         return rc;
     f->head_rc = TS_ENOTFOUND;
-    if (n < sizeof(bytes)) /* a short read must not be taken for a short file */
+    if (n < sizeof(bytes)) /* a short read must not be mistaken for a short file */
         return n == f->size_bytes ? 0 : ts_error_set(err, TS_EIO, "%s: short read of the header", path);
     rc = sto_wal__head_get(bytes, &head);
     if (rc == TS_EVERSION)
@@ -150,7 +150,7 @@ static int look(struct sto_wal__reader *r, uint64_t off, size_t n, const uint8_t
     return 0;
 }
 
-/* Salvage tries every offset: most are passed over by their type, without a look at the checksum. */
+/* Salvage tries every offset; most are rejected by their type, without computing a checksum. */
 static bool is_type(uint8_t type)
 {
     return type >= STO_WAL_POINTS && type <= STO_WAL_LAST_TYPE;
@@ -208,7 +208,7 @@ static int nonsense(struct sto_wal__reader *r, uint64_t off, const char *what, s
     return 0;
 }
 
-/* The handle of the definition just read. NULL: its points are skipped, or *why says what is wrong. */
+/* The handle for the definition just read. NULL: its points are skipped, or *why has the reason. */
 static const struct sto_series *handle_of(const struct sto_wal__reader *r, struct ts_error *why)
 {
     const struct sto_wal_def *d = &r->def;
@@ -216,7 +216,7 @@ static const struct sto_series *handle_of(const struct sto_wal__reader *r, struc
         return r->ops->series(r->arg, d->id, d->metric, d->tags, d->n_tags, d->text, d->metric_len, why);
     if (r->ops->known)
         return r->ops->known(r->arg, d->id, why);
-    ts_error_set(why, TS_ECORRUPT, "names series %u by its number, and there is no catalog", d->id);
+    ts_error_set(why, TS_ECORRUPT, "refers to series %u by number, but there is no catalog", d->id);
     return NULL;
 }
 
@@ -246,17 +246,17 @@ static int take_series(struct sto_wal__reader *r, uint64_t off, enum sto_wal_rec
     bool sure = type != STO_WAL_SERIES || !r->gap;
     if (type != STO_WAL_SERIES && (!(p = ts_get_varint(p, end, &number)) || number > UINT32_MAX / 4 ||
                                    (!r->gap && number != r->n_series)))
-        return nonsense(r, off, "defines series out of their order", err);
+        return nonsense(r, off, "defines series in the wrong order", err);
     while (p < end) {
         if (!(p = sto_wal__def_get(p, end, type, &before, &r->def)))
-            return nonsense(r, off, "holds a malformed series definition", err);
+            return nonsense(r, off, "has a malformed series definition", err);
         struct ts_error why = {0};
         const struct sto_series *s = handle_of(r, &why);
         if (!s && why.code < 0 && !r->problem)
             return ts_error_set(err, why.code, "%s: record at offset %" PRIu64 ": %s", r->path, off,
                                 why.text);
         if (!s && r->problem)
-            r->problem(r, why.code < 0 ? why.text : "defines a series that nobody knows");
+            r->problem(r, why.code < 0 ? why.text : "defines a series that the catalog does not know");
         if (sure)
             TS_TRY(give_number(r, (uint32_t)number++, s, err));
     }
@@ -285,7 +285,7 @@ static int take_points(struct sto_wal__reader *r, uint64_t off, const uint8_t *p
         p = sto_wal__points_get(p, end, &ctx, r->series, r->n_series, r->points, STO_WAL__OUT_POINTS, &n,
                                 &n_skipped);
         if (!p)
-            return nonsense(r, off, "holds a malformed operation", err);
+            return nonsense(r, off, "has a malformed operation", err);
         r->n_skipped += n_skipped;
         if (n == 0)
             continue;
@@ -310,8 +310,8 @@ int sto_wal__take(struct sto_wal__reader *r, uint64_t off, const uint8_t *body, 
         return take_series(r, off, (enum sto_wal_record)body[0], body + 1, body + n_body, err);
     case STO_WAL_MARK:
         if (!sto_wal__mark_get(body - STO_WAL_RECORD_HEAD_BYTES, r->salt, &mark) || mark > off)
-            return r->problem ? 0 /* bytes before it are missing: the hole is reported */
-                              : nonsense(r, off, "holds a malformed mark", err);
+            return r->problem ? 0 /* bytes before it are missing, which is reported */
+                              : nonsense(r, off, "has a malformed mark", err);
         r->mark_off = mark > r->mark_off ? mark : r->mark_off;
         return 0;
     default:

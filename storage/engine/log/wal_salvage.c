@@ -1,5 +1,5 @@
 /*
- * wal_salvage.c - reads a write-ahead log that may be damaged, and goes on behind what is bad.
+ * wal_salvage.c - reads a write-ahead log that may be damaged, and continues after damaged parts.
  *
  * After a bad record, each following byte is tried as the beginning of a valid one. Length, type and a checksum that
  * starts from the segment's name make a false match unlikely (2^-32 for each try).
@@ -19,12 +19,12 @@ struct hole {
     int64_t from_ms, to_ms; /* of the records before it */
 };
 
-/* One reading; the reader is its first member, so that a problem finds the rest. */
+/* A running salvage. The reader is its first member, so that the callback `problem` can reach the rest. */
 struct salvage {
     struct sto_wal__reader reader;
     const struct sto_wal_salvage_ops *ops;
     struct sto_wal_salvage_result *out;
-    uint64_t good_end; /* of the last good record of the segment */
+    uint64_t good_end; /* end of the last good record of the segment */
     struct hole holes[HOLES];
     size_t n_holes;
 };
@@ -55,7 +55,7 @@ static void report_hole(struct salvage *s, const struct hole *h)
     bool unread = r->unread.n_bytes && h->off < r->unread.end_off && h->off + h->n > r->unread.first_off;
     bool torn = h->off >= safe && !unread;
     s->out->damaged |= !torn;
-    /* opening the store would ignore what follows in this segment, or the next segment */
+    /* opening the store would ignore the rest of this segment, or the next segment */
     s->out->beyond_torn |= torn && (s->good_end > h->off || below);
     if (s->ops->bad)
         s->ops->bad(r->arg, r->path, h->off, h->n, torn, h->from_ms, h->to_ms);

@@ -25,7 +25,7 @@
 
 int sto_wal__refuse(const struct sto_wal *wal, struct ts_error *err)
 {
-    (void)sto_wal_broken(wal); /* the acquire makes `why` visible */
+    (void)sto_wal_broken(wal); /* its acquire load makes `why` visible */
     ts_error_set(err, TS_EIO,
                  "the write-ahead log of worker %u is broken until tsd is started again, because of: %s",
                  wal->name.worker, wal->why.text);

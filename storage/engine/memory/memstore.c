@@ -350,12 +350,12 @@ static bool row_covers(const struct sto_mem_row *row, int64_t ts_ms)
     return (uint64_t)ts_ms - (uint64_t)(row->hour * TS_HOUR_MS) < (uint64_t)TS_HOUR_MS;
 }
 
-/* The newest row is not the one: search the older rows or the index; if there is none, link a new row. */
+/* The newest row has another hour: search the older rows or the index, and link a new row if there is none. */
 static struct sto_mem_row *find_or_link(struct sto_mem *mem, _Atomic(struct sto_mem_row *) *head,
                                         const struct sto_series *series, int64_t ts_ms)
 {
     if (ts_ms < STO_MIN_TS_MS || ts_ms > STO_MAX_TS_MS)
-        TS_BUG("time %lld is beyond what rows can hold", (long long)ts_ms);
+        TS_BUG("time %lld is outside the range that rows can store", (long long)ts_ms);
     struct sto_mem_row *first = atomic_load_explicit(head, memory_order_relaxed);
     int32_t hour = sto_hour(ts_ms);
     int n = 0;

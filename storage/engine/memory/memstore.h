@@ -32,7 +32,7 @@ struct sto_mem_spread {
     uint32_t n_owners; /* 1: the memstore accepts series of every shard */
 };
 
-/* Owner of a memstore that holds what a scan has fetched from the remote store. */
+/* Owner number of a memstore with rows that a scan has fetched from the remote store. */
 #define STO_MEM_REMOTE UINT16_MAX
 
 /** An empty memstore of a generation, with one reference. With n_owners > 1 it accepts only series whose
@@ -50,8 +50,8 @@ uint64_t sto_mem_gen(const struct sto_mem *mem);
 uint16_t sto_mem_owner(const struct sto_mem *mem);
 
 /** Append n operations in order. Times lie within STO_MIN_TS_MS..STO_MAX_TS_MS (else TS_BUG); deletes may
- * have any range. A DEL deletes what the memstore holds in its range and leaves a tombstone for what is
- * older. Owner only. Cost: about 20 ns a point (rows of points to come are prefetched). */
+ * have any range. A DEL deletes the points of its range in the memstore and leaves a tombstone for older
+ * points. Owner only. Cost: about 20 ns a point (rows of points to come are prefetched). */
 void sto_mem_apply(struct sto_mem *mem, const struct sto_point *points, size_t n);
 /** Bytes that the account of sto_mem_count_in counts for it. */
 size_t sto_mem_counted_bytes(const struct sto_mem *mem);

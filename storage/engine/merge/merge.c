@@ -1,12 +1,12 @@
 /*
- * merge.c - rows of many files and memstores in key order, each row once.
+ * merge.c - returns the rows of many files and memstores in key order, each row once.
  *
- * A heap holds the next row of each source. Rows with the smallest key are taken out together (the group) and
- * become one answer: a summary, the cells of the one source as they are, or merged cells. Chosen series are
- * entered one after the other.
+ * A heap holds the next row of each source. The rows with the smallest key are removed together (the group)
+ * and become one result: a summary, the unchanged cells of a single source, or merged cells. Selected series
+ * are added to the heap one after the other.
  *
  * Threads    one; memstores are read beside their writers
- * Not here   where sources stand (merge_src.c), tombstones (merge_tomb.c), merging of cells (merge_cells.c)
+ * Not here   positions in sources (merge_src.c), tombstones (merge_tomb.c), merging of cells (merge_cells.c)
  */
 #include "storage/engine/merge/merge.h"
 
@@ -91,7 +91,7 @@ static void push_ref(struct sto_merge *m, struct sto_merge__src *src)
               ref->row);
 }
 
-/* A file was moved: has it a block open now? */
+/* A cursor of a file has moved: update the count of files with an open block. */
 static void count_open(struct sto_merge *m, struct sto_merge__src *src)
 {
     bool open = sto_sst_cur_is_open(src->points.cur) || sto_sst_cur_is_open(src->sums.cur);
@@ -125,9 +125,9 @@ static int begin_all(struct sto_merge *m, struct ts_error *err)
     return 0;
 }
 
-/* --- scans of chosen series --- */
+/* --- scans of selected series --- */
 
-/* The first row of a series in a file to the heap. */
+/* Add the first row of a series in a file to the heap. */
 static int enter_file(struct sto_merge *m, struct sto_merge__src *src, uint32_t id, struct ts_error *err)
 {
     const struct sto_key key = {m->spec.metric, id, m->hour_lo};
@@ -140,7 +140,8 @@ static int enter_file(struct sto_merge *m, struct sto_merge__src *src, uint32_t 
     return rc < 0 ? rc : 0;
 }
 
-/* A file whose first hour is later than the scan's is entered when that hour has come. */
+/* Add an item for a file whose rows begin later than the scan; the file is not read before that hour is
+ * reached. */
 static int push_later(struct sto_merge *m, struct sto_merge__src *src, uint32_t id, struct ts_error *err)
 {
     int rc = sto_merge__has(src, id, err);
@@ -152,7 +153,7 @@ static int push_later(struct sto_merge *m, struct sto_merge__src *src, uint32_t 
     return rc < 0 ? rc : 0;
 }
 
-/* Enter the files whose first hour has come. */
+/* Read the files whose first hour is reached. */
 static int enter_due(struct sto_merge *m, struct ts_error *err)
 {
     while (m->n_heap && !((uint32_t)m->heap[0].key & STO_MERGE__ROW)) {
@@ -189,14 +190,15 @@ static int enter_series(struct sto_merge *m, struct ts_error *err)
     return 0;
 }
 
-/* Sources of the row given last go on: only now, because that row borrowed from them. */
+/* Advance the sources of the row returned last. This is done only now, because that row was borrowed from
+ * them. */
 static int advance_group(struct sto_merge *m, struct ts_error *err)
 {
     size_t n = m->n_group;
     m->n_group = m->n_read = 0;
     for (size_t i = 0; i < n; i++) {
         struct sto_merge__src *src = m->group[i].src;
-        if (src->mem) { /* chosen series: all rows are in the heap */
+        if (src->mem) { /* selected series: all rows are in the heap */
             if (!m->spec.series) {
                 src->at_ref++;
                 push_ref(m, src);
@@ -263,14 +265,14 @@ static struct sto_cells trim(const struct sto_merge *m, int32_t hour, const stru
     if (m->spec.to_ms < start + TS_HOUR_MS - 1)
         hi = cell_at(c, m->spec.to_ms - start + 1);
     part.n = hi > lo ? hi - lo : 0;
-    if (lo) { /* a row of a deletion alone has no arrays */
+    if (lo) { /* a row without cells has no arrays */
         part.meta += lo;
         part.m += lo;
     }
     return part;
 }
 
-/* Cells of a memstore, which may get more of them meanwhile. */
+/* Read the cells of a row of a memstore, which may be written to meanwhile. */
 static int read_mem(struct sto_merge *m, const struct sto_mem_row *row, struct sto_cells *out,
                     struct ts_error *err)
 {
@@ -312,7 +314,7 @@ static bool has_adds(const struct sto_cells *c)
     return (ops & STO_META_OP_MASK) != 0;
 }
 
-/* The one piece, as it is; ADDs become PUTs in a copy of the flags. */
+/* Return the only piece as it is; ADDs become PUTs in a copy of the flags. */
 static int pass_through(struct sto_merge *m, const struct sto_cells **out_cells, struct ts_error *err)
 {
     m->view = m->pieces[0];
@@ -328,7 +330,7 @@ static int pass_through(struct sto_merge *m, const struct sto_cells **out_cells,
     return 0;
 }
 
-/* Pieces, and between them the tombstones that delete from all pieces before. */
+/* Merge the pieces, with the tombstones between them, which delete from all earlier pieces. */
 static int merge_pieces(struct sto_merge *m, int32_t hour, const struct sto_cells **out_cells,
                         struct ts_error *err)
 {
@@ -347,7 +349,7 @@ static int merge_pieces(struct sto_merge *m, int32_t hour, const struct sto_cell
         TS_BUG("%zu of %zu tombstone sources placed", d, m->n_dels);
     for (size_t i = 0; i < m->n_group; i++)
         all += m->pieces[i].n;
-    /* What is living is copied, and joined by and by: twice all cells beside the result. */
+    /* Cells that are not deleted are copied and then joined: at most twice all cells, besides the result. */
     uint64_t result = sto_cells_growth(&m->out, all < UINT32_MAX ? (uint32_t)all : UINT32_MAX);
     uint64_t scratch = n > 1 ? 2 * all * CELL_BYTES : 0;
     TS_TRY(sto_merge__take(m, result + scratch, err));
@@ -357,12 +359,12 @@ static int merge_pieces(struct sto_merge *m, int32_t hour, const struct sto_cell
     return 0;
 }
 
-/* The points of the group: 1, 0 if nothing of it is left, < 0. */
+/* Read the points of the group: 1, 0 if none are left, < 0. */
 static int read_row(struct sto_merge *m, struct sto_row *out_row, struct ts_error *err)
 {
     int32_t hour = out_row->key.hour;
     TS_TRY(read_pieces(m, hour, err));
-    /* After the cells: the tombstone of a delete that came before a cell that was read is seen then. */
+    /* after the cells are read, so that every delete that preceded one of them is seen */
     sto_merge__tombs_at(m, &out_row->key);
     if (m->n_group == 1 && m->n_dels == 0)
         TS_TRY(pass_through(m, &out_row->cells, err));
@@ -371,7 +373,7 @@ static int read_row(struct sto_merge *m, struct sto_row *out_row, struct ts_erro
     return out_row->cells->n > 0;
 }
 
-/* The row of the group, by its summary if that is possible: 1, 0 if nothing of it is left, < 0. */
+/* Make the row of the group, by its summary if possible: 1, 0 if no points are left, < 0. */
 static int make_row(struct sto_merge *m, const struct sto_key *key, struct sto_row *out_row,
                     struct ts_error *err)
 {
@@ -391,7 +393,7 @@ static int make_row(struct sto_merge *m, const struct sto_key *key, struct sto_r
     return read_row(m, out_row, err);
 }
 
-/* Damage is told with the series whose rows were wanted. */
+/* Add the series whose rows were read to an error of damage. */
 static int blame(const struct sto_series *s, int rc, struct ts_error *err)
 {
     if (rc == TS_ECORRUPT && err && s->text_len)
@@ -399,7 +401,7 @@ static int blame(const struct sto_series *s, int rc, struct ts_error *err)
     return rc;
 }
 
-/* Series and files are entered until the heap has a row on top, or there is none. */
+/* Add series and files to the heap until a row is on top of it, or none is left. */
 static int enter_next(struct sto_merge *m, struct ts_error *err)
 {
     while (m->spec.series) {
@@ -482,7 +484,7 @@ int sto_merge_new(const struct sto_scan_spec *spec, struct sto_sst *const *ssts,
     if (m->hour_lo <= m->hour_hi)
         rc = sto_merge__srcs_init(m, ssts, n_ssts, mems, n_mems, err);
     else
-        m->pos = spec->n_series; /* nothing can lie in the range */
+        m->pos = spec->n_series; /* the range is empty */
     if (rc == 0) {
         sto_merge__tombs_init(m);
         m->group = ts_xcalloc(m->n_srcs, sizeof(*m->group));

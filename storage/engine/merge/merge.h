@@ -1,12 +1,12 @@
 /*
- * merge.h - rows of many sources as one: newest write wins, adds are summed, tombstones of newer sources
- * delete.
+ * merge.h - merges rows of many sources: the newest write wins, additions are summed, tombstones of newer
+ * sources delete.
  *
- * Sources are memstores and files, each with its generations; what is in a higher generation is newer. Within
- * a source a time stands once. For one time, from oldest to newest: a put replaces what is there, an add is
- * added to it, a tombstone of a newer source takes it away. An add that finds nothing below stays an add when
- * only a part of the sources is merged (what it belongs to may lie in an older one), and is the value for a
- * query.
+ * Sources are memstores and files, each with its generations; a higher generation is newer. Within a source
+ * each time occurs once. For one time, from the oldest source to the newest: a put replaces the value, an
+ * addition is added to it, a tombstone of a newer source deletes it. An addition without an older value stays
+ * an addition when only some of the sources are merged, since an older source may have that value; for a
+ * query it is the value.
  *
  * Threads    a merge belongs to one thread; it borrows its sources; memstores may be written to meanwhile
  * Cost       rows with one source are passed through; rows whose sources do not overlap in time are joined;
@@ -19,7 +19,7 @@
 #include "storage/engine/memory/memstore.h"
 #include "storage/scan.h"
 
-/* What one source knows of one row. */
+/* The part of a row in one source. */
 struct sto_merge_src {
     const struct sto_cells *cells; /* sorted, each offset once, PUT and ADD; NULL = none */
     const struct sto_tomb
@@ -31,7 +31,7 @@ struct sto_merge_src {
  *
  * @param hour   of the row
  * @param src    src[0] is the oldest, src[n_src - 1] the newest
- * @param final  nothing older exists or matters: adds that find nothing below become puts
+ * @param final  nothing older exists or matters: additions without an older value become puts
  * @param out    sorted cells, each offset once; may become empty; must not be among the sources
  *
  * Cost: O(cells + tombstones log tombstones).
@@ -40,12 +40,13 @@ void sto_merge_cells(int32_t hour, const struct sto_merge_src *src, size_t n_src
                      struct sto_cells *out);
 
 /** Merge of files and memstores (in any order; they must stay referenced, the arrays and spec need not stay).
- * What is in a memstore when its series is come to is seen; what is written later may be seen or not, but of a
- * series' points in time order never a later one without those before it. */
+ * Points that are in a memstore when the merge reaches their series are returned. Points that are written
+ * later may be returned or not; if one is, so are all points of the series that were written before it. */
 int sto_merge_new(const struct sto_scan_spec *spec, struct sto_sst *const *ssts, size_t n_ssts,
                   struct sto_mem *const *mems, size_t n_mems, struct sto_merge **out_merge,
                   struct ts_error *err);
-/** The merge also owns these memstores, references and array (ts_free), and releases them when it is freed. Once. */
+/** Give the merge ownership of these memstores, references and array (ts_free); it releases them when it is
+ * freed. To be called once. */
 void sto_merge_own(struct sto_merge *m, struct sto_mem **mems, size_t n_mems);
 
 #endif

@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "storage/engine/memory/fold.h"
 
-#define STACK_PIECES 16 /* sources of a row that need no heap */
+#define STACK_PIECES 16 /* up to this many pieces of a row need no heap memory */
 
 /* Offsets from..to are deleted. */
 struct dead_span {
@@ -25,7 +25,7 @@ struct dead_span {
 /* Union of the deleted spans so far, newest source first: sorted, disjoint. */
 struct dead {
     struct dead_span *spans; /* owned */
-    size_t n, cap;           /* used, room */
+    size_t n, cap;           /* used, capacity */
 };
 
 static int cmp_span(const void *pa, const void *pb)
@@ -91,7 +91,7 @@ static void append_run(struct sto_cells *out, const struct sto_cells *c, uint32_
     out->n += to - from;
 }
 
-/* Does a dead span hit a cell? */
+/* Does a deleted span cover a cell? */
 static bool is_hit(const struct dead *dead, const struct sto_cells *c)
 {
     uint32_t i = 0;
@@ -103,7 +103,7 @@ static bool is_hit(const struct dead *dead, const struct sto_cells *c)
     return false;
 }
 
-/* c without what is dead, in a copy. */
+/* A copy of c without deleted cells. */
 static void copy_living(const struct dead *dead, const struct sto_cells *c, struct sto_cells *copy)
 {
     uint32_t i = 0;
@@ -226,7 +226,7 @@ void sto_merge_cells(int32_t hour, const struct sto_merge_src *src, size_t n_src
         }
         if (c && c->n > 0) {
             pieces[--at] = *c;
-            pieces[at].cap = 0; /* not ours */
+            pieces[at].cap = 0; /* borrowed */
         }
         if (i > 0)
             dead_add(&dead, hour, src[i].tombs, src[i].n_tombs);

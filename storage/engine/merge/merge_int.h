@@ -10,12 +10,12 @@
 #include "storage/engine/files/sst_series.h"
 #include "storage/engine/merge/merge.h"
 
-/* A cursor and what is known of where it stands. */
+/* A cursor and what is known of its position. */
 struct sto_merge__cur {
     struct sto_sst_cur *cur; /* NULL until first wanted */
-    bool at_end;             /* no row with a key >= the last one asked for */
+    bool at_end;             /* there is no row with a key >= that of the last search */
     uint8_t backoff;         /* seeks before the next try with "next"; doubles with each miss */
-    uint8_t wait;            /* seeks left of these */
+    uint8_t wait;            /* seeks left before that try */
 };
 
 /* A row of a memstore, sortable. */
@@ -28,10 +28,10 @@ struct sto_merge__ref {
 struct sto_merge__src {
     uint64_t gen_lo, gen_hi;             /* generations inside */
     struct sto_sst *sst;                 /* file, or */
-    struct sto_mem *mem;                 /* memstore; the other is NULL */
+    struct sto_mem *mem;                 /* memstore; one of the two is NULL */
     bool has_rows;                       /* may have rows for this scan */
     bool open;                           /* file: a block of it is open */
-    bool keeps;                          /* file: may hold its block while others are read */
+    bool keeps;                          /* file: may keep its block open while other files are read */
     int32_t hour_first;                  /* file: no row is before it */
     bool by_sums;                        /* file: rows are found through its summaries */
     struct sto_sst_series_reader series; /* file: looks series up in its set */
@@ -46,7 +46,8 @@ struct sto_merge__tomber {
     struct sto_mem *mem;          /* memstore, or NULL: */
     const struct sto_tomb *tombs; /* of a file, sorted by metric and series; borrowed */
     size_t n;                     /* length of tombs */
-    size_t last;                  /* memstore: place of the series' last one when the spans were made */
+    /* memstore: position of the last tombstone of the series when the spans were computed */
+    size_t last;
 };
 
 /* The smallest key comes out first; equal keys come out oldest source first. A file that begins later is not read before its first
@@ -57,94 +58,97 @@ struct sto_merge__item {
     const struct sto_mem_row *row; /* memstore: the row */
 };
 
-/* A source that has the row at hand. */
+/* A source that has the present row. */
 struct sto_merge__member {
-    struct sto_merge__src *src;    /* who */
+    struct sto_merge__src *src;    /* the source */
     const struct sto_mem_row *row; /* memstore: the row */
 };
 
 struct sto_merge {
-    struct sto_sst_share share;          /* memory of all this, and of the cursors */
-    struct sto_scan_spec spec;           /* from_ms and to_ms brought within what rows can hold */
-    int32_t hour_lo, hour_hi;            /* rows of the scan, inclusive */
-    struct sto_merge__src *srcs;         /* oldest first */
-    size_t n_srcs;                       /* length of srcs */
-    struct sto_merge__tomber *tombers;   /* sources that have or may get tombstones; owned */
-    size_t n_tombers;                    /* length */
-    struct sto_tomb *found;              /* tombstones of a series, as they were found; owned */
-    size_t n_found, cap_found;           /* used, room */
-    struct sto_tomb *spans;              /* the same without overlaps, ascending; owned */
-    size_t n_spans, cap_spans;           /* used, room */
-    bool spans_valid;                    /* spans are those of spans_key */
-    struct sto_key spans_key;            /* metric and series whose spans are made */
-    size_t pos;                          /* next of spec.series to enter */
-    struct sto_merge__item *heap;        /* next row of each source */
-    size_t n_heap, cap_heap;             /* used, room */
-    size_t n_open;                       /* files of which a block is open */
-    size_t n_keeps;                      /* sources that keep their blocks */
-    struct sto_merge__member *group;     /* sources of the row given last, oldest first; room for n_srcs */
-    size_t n_group;                      /* used */
-    size_t n_read;                       /* of them: their cells are in use */
-    struct sto_cells *bufs;              /* by place in group: cells read from memstores; owned */
-    struct sto_cells *pieces;            /* by place in group: cells within from..to, borrowed */
-    struct sto_merge_src *parts;         /* what sto_merge_cells gets; room for 2 * n_srcs */
-    struct sto_tomb *hour_tombs;         /* tombstones of the hour at hand, by what they delete from; owned */
-    size_t n_hour_tombs, cap_hour_tombs; /* used, room */
-    struct sto_merge__del *dels;         /* tombstones of the hour at hand; room for n_srcs */
+    struct sto_sst_share share;        /* memory of this struct, its arrays and the cursors */
+    struct sto_scan_spec spec;         /* from_ms and to_ms brought within what rows can hold */
+    int32_t hour_lo, hour_hi;          /* rows of the scan, inclusive */
+    struct sto_merge__src *srcs;       /* oldest first */
+    size_t n_srcs;                     /* length of srcs */
+    struct sto_merge__tomber *tombers; /* sources that have or may get tombstones; owned */
+    size_t n_tombers;                  /* length */
+    /* tombstones of a series, in the order in which they were found; owned */
+    struct sto_tomb *found;
+    size_t n_found, cap_found;       /* used, capacity */
+    struct sto_tomb *spans;          /* the same without overlaps, ascending; owned */
+    size_t n_spans, cap_spans;       /* used, capacity */
+    bool spans_valid;                /* spans are those of spans_key */
+    struct sto_key spans_key;        /* metric and series of the spans */
+    size_t pos;                      /* next of spec.series to enter */
+    struct sto_merge__item *heap;    /* next row of each source */
+    size_t n_heap, cap_heap;         /* used, capacity */
+    size_t n_open;                   /* files of which a block is open */
+    size_t n_keeps;                  /* sources that keep their blocks */
+    struct sto_merge__member *group; /* sources of the row returned last, oldest first; capacity n_srcs */
+    size_t n_group;                  /* used */
+    size_t n_read;                   /* the cells of this many of them are in use */
+    struct sto_cells *bufs;          /* by place in group: cells read from memstores; owned */
+    struct sto_cells *pieces;        /* by place in group: cells within from..to, borrowed */
+    struct sto_merge_src *parts;     /* arguments of sto_merge_cells; capacity 2 * n_srcs */
+    /* tombstones of the present hour, by the members that they delete from; owned */
+    struct sto_tomb *hour_tombs;
+    size_t n_hour_tombs, cap_hour_tombs; /* used, capacity */
+    struct sto_merge__del *dels;         /* groups of these tombstones; capacity n_srcs */
     size_t n_dels;                       /* used */
     struct sto_cells out;                /* merged cells */
     struct sto_cells view;               /* part of borrowed cells */
     struct sto_merge_counts counts;      /* so far */
-    struct sto_mem **own;                /* memstores that go with it; owned */
+    struct sto_mem **own;                /* memstores that it owns */
     size_t n_own;                        /* length */
 };
 
-/* Tombstones in the hour at hand that delete from the same members of the group. */
+/* Tombstones of the present hour that delete from the same members of the group. */
 struct sto_merge__del {
     size_t at, n; /* in hour_tombs */
-    size_t older; /* so many members, from the oldest */
+    size_t older; /* they delete from this many members, beginning with the oldest */
 };
 
 /* --- merge_src.c --- */
-/** Fill m->srcs: which files and memstores take part, in order of generation. */
+/** Fill m->srcs with the files and memstores that the scan needs, in order of generation. */
 int sto_merge__srcs_init(struct sto_merge *m, struct sto_sst *const *ssts, size_t n_ssts,
                          struct sto_mem *const *mems, size_t n_mems, struct ts_error *err);
-/** Let the file that is wanted last close its block, see struct sto_sst_share; arg: the merge. */
+/** Close the block of the file that is needed last, see struct sto_sst_share; arg: the merge. */
 bool sto_merge__make_room(void *arg, const struct sto_sst_cur *cur);
 /** Count n_bytes; while they are refused, files close their blocks. 0, TS_ELIMIT. */
 int sto_merge__take(struct sto_merge *m, uint64_t n_bytes, struct ts_error *err);
 /** Close all sources. */
 void sto_merge__srcs_release(struct sto_merge *m);
-/** Has a file rows of a series? 1, 0, < 0. */
+/** Does a file have rows of a series? 1, 0, < 0. */
 int sto_merge__has(struct sto_merge__src *src, uint32_t series, struct ts_error *err);
-/** Stand on the first row of a series at or after key->hour and not after hour_hi. 1, 0 = there is none, < 0.
+/** Move to the first row of a series at or after key->hour and not after hour_hi. 1, 0 = there is none, < 0.
  */
 int sto_merge__find(struct sto_merge *m, struct sto_merge__src *src, const struct sto_key *key,
                     int32_t hour_hi, struct ts_error *err);
-/** The file has no more rows of the series at hand: unless it keeps its block it lets go of it, so that the memory of a scan does not
- * depend on the number of files. */
+/** The file has no more rows of the present series: close its block unless it may keep it, so that the memory
+ * of a scan does not depend on the number of files. */
 void sto_merge__rest(struct sto_merge *m, struct sto_merge__src *src);
-/** Stand on the next row of the same series, not after hour_hi. 1, 0, < 0. */
+/** Move to the next row of the same series, not after hour_hi. 1, 0, < 0. */
 int sto_merge__find_next(struct sto_merge *m, struct sto_merge__src *src, int32_t hour_hi,
                          struct ts_error *err);
-/** All rows: stand on the first one after spec.after, or the next one, with hour_lo <= hour <= hour_hi.
- *  1, 0, < 0. */
+/** Scan of all rows: move to the first one after spec.after, or to the next one, with hour_lo <= hour <=
+ * hour_hi. 1, 0, < 0. */
 int sto_merge__walk(struct sto_merge *m, struct sto_merge__src *src, int32_t hour_lo, int32_t hour_hi,
                     struct ts_error *err);
-/** Key of the row a file stands on. */
+/** Key of the present row of a file. */
 const struct sto_key *sto_merge__key(const struct sto_merge__src *src);
 /** Its cells; TS_ECORRUPT if there is a summary but no row. */
 int sto_merge__cells(struct sto_merge *m, struct sto_merge__src *src, const struct sto_cells **out_cells,
                      struct ts_error *err);
-/** Rows of a memstore within hour_lo..hour_hi into src->refs, in key order. */
+/** Collect the rows of a memstore within hour_lo..hour_hi in src->refs, in key order. */
 void sto_merge__collect(struct sto_merge__src *src, int32_t hour_lo, int32_t hour_hi);
 
 /* --- merge_tomb.c --- */
-/** Which sources have tombstones. */
+/** Find the sources that have tombstones, or may get some. */
 void sto_merge__tombs_init(struct sto_merge *m);
-/** Free what tombstones took. */
+/** Free what sto_merge__tombs_init and sto_merge__tombs_at have allocated. */
 void sto_merge__tombs_release(struct sto_merge *m);
-/** Collect the tombstones that touch a row and are newer than at least one member of the group. Sets m->dels.
+/** Collect the tombstones that overlap a row and are newer than at least one member of the group. Sets
+ * m->dels.
  */
 void sto_merge__tombs_at(struct sto_merge *m, const struct sto_key *key);
 

@@ -1,9 +1,9 @@
 /*
- * merge_src.c - sources of a merge: which take part, and standing on the right row of a file.
+ * merge_src.c - sources of a merge: which ones are needed, and finding rows in them.
  *
  * Threads    one; memstores are read beside their writers
  * Invariant  cursors only go forward
- * Not here   what is done with rows (merge.c), tombstones (merge_tomb.c)
+ * Not here   merging rows (merge.c), tombstones (merge_tomb.c)
  */
 #include "storage/engine/merge/merge_int.h"
 
@@ -12,20 +12,22 @@
 
 #include "base/mem.h"
 
-#define BACKOFF_MAX 64  /* seeks between tries with "next" where rows wanted are far apart */
-#define FEW_SERIES  64  /* selections up to this are looked up one by one in a file's bitmap */
-#define KEEP_FILES  128 /* files that keep a block (130 KB or so) between two series; others read it again */
+#define BACKOFF_MAX 64 /* most seeks between two tries with "next", where the wanted rows are far apart */
+#define FEW_SERIES  64 /* selections up to this are looked up one by one in a file's bitmap */
+/* files that keep a block open (about 130 KB) between two series; others read it again */
+#define KEEP_FILES  128
 #define RADIX_BITS  8
 #define RADIX_COUNT (1u << RADIX_BITS)
 
-/* --- who takes part --- */
+/* --- choosing sources --- */
 
 static bool meets(const struct sto_merge *m, int64_t lo_ms, int64_t hi_ms)
 {
     return lo_ms <= hi_ms && lo_ms <= m->spec.to_ms && hi_ms >= m->spec.from_ms;
 }
 
-/* Is one of the chosen series in the file? 1, 0, < 0. sel: the selection as a bitmap, made when first needed. */
+/* Is one of the selected series in the file? 1, 0, < 0. sel: the selection as a bitmap, made when first
+ * needed. */
 static int has_series(const struct sto_merge *m, struct sto_merge__src *src, roaring_bitmap_t **sel,
                       struct ts_error *err)
 {
@@ -65,7 +67,7 @@ static bool wants_sums(const struct sto_merge *m, const struct sto_sst *sst)
     return false;
 }
 
-/* Among sources of the same generations: pieces of files by number, memstores, what the remote store has. */
+/* Order of sources with the same generations: files by number, then memstores, then rows of the remote store. */
 static uint64_t rank(const struct sto_merge__src *src)
 {
     if (src->sst)
@@ -76,8 +78,8 @@ static uint64_t rank(const struct sto_merge__src *src)
 static int cmp_src(const void *pa, const void *pb)
 {
     const struct sto_merge__src *a = pa, *b = pb;
-    /* By the highest one, which tombstones are compared with: sources of one row that share no time may be merged from
-     * generations on both sides of each other's. */
+    /* compare the highest generation, as tombstones do: files that share no time may have overlapping
+     * generations */
     if (a->gen_hi != b->gen_hi)
         return a->gen_hi < b->gen_hi ? -1 : 1;
     if (a->gen_lo != b->gen_lo)
@@ -103,7 +105,7 @@ static int add_sst(struct sto_merge *m, struct sto_sst *sst, bool rows, roaring_
     return 0;
 }
 
-/* A file that can't be read must not be needed. */
+/* Fail if a file that can't be read is needed. */
 static int broken(const struct sto_merge *m, const struct sto_sst *sst, struct ts_error *err)
 {
     const struct sto_sst_info *info = sto_sst_info(sst);
@@ -131,7 +133,7 @@ int sto_merge__srcs_init(struct sto_merge *m, struct sto_sst *const *ssts, size_
         return ts_error_set(err, TS_ELIMIT, "%zu files are too many for one scan", n_ssts);
     roaring_bitmap_t *sel = NULL;
     size_t n = n_ssts + n_mems + m->spec.n_deletes;
-    /* with the arrays that sto_merge_new makes */
+    /* including the arrays that sto_merge_new allocates */
     TS_TRY(ts_tally_take(&m->share.tally,
                          n * (sizeof(*m->srcs) + sizeof(*m->group) + sizeof(*m->bufs) + sizeof(*m->pieces) +
                               2 * sizeof(*m->parts) + sizeof(*m->dels)),
@@ -145,8 +147,8 @@ int sto_merge__srcs_init(struct sto_merge *m, struct sto_sst *const *ssts, size_
     }
     for (size_t i = 0; rc == 0 && i < m->spec.n_deletes; i++)
         rc = add_sst(m, m->spec.deletes[i], false, &sel, err);
-    /* Memstores are written meanwhile, an older generation before a newer one: looked at in the opposite order none
-     * shows points without those that its owner put before them. */
+    /* Memstores are written to meanwhile, those of older generations first. They are therefore read newest
+     * first: a point is then never seen without the points that its owner put before it. */
     for (size_t i = n_mems; i-- > 0;)
         add_mem(m, mems[i]);
     if (sel)
@@ -178,7 +180,7 @@ const struct sto_key *sto_merge__key(const struct sto_merge__src *src)
     return sto_sst_cur_key(src->by_sums ? src->sums.cur : src->points.cur);
 }
 
-/* At the end of a file its cursor goes, so that a scan holds memory for the files it stands in alone. */
+/* Free the cursor at the end of a file, so that a scan holds memory only for files with rows to come. */
 static int note(struct sto_merge__cur *c, int rc)
 {
     c->at_end = rc == 0;
@@ -199,7 +201,7 @@ int sto_merge__take(struct sto_merge *m, uint64_t n_bytes, struct ts_error *err)
     return rc;
 }
 
-/* A cursor counts itself; here others make room for it. */
+/* Create a cursor, which counts its own memory; other cursors release blocks if that is refused. */
 static int new_cur(struct sto_merge *m, struct sto_merge__src *src, struct sto_merge__cur *c,
                    struct ts_error *err)
 {
@@ -214,8 +216,8 @@ int sto_merge__has(struct sto_merge__src *src, uint32_t series, struct ts_error 
     return sto_sst_series_has(sto_sst_series(src->sst), &src->series, series, err);
 }
 
-/* Stand on the first row >= key; 1, 0, < 0. Where rows wanted follow each other, "next" is cheaper than a
- * seek: it is tried first until it misses, then less and less often. ask_bitmap: 0 without moving if the
+/* Move to the first row >= key; 1, 0, < 0. Where the wanted rows are adjacent, "next" is cheaper than a seek:
+ * it is tried first until it misses, and then less and less often. ask_bitmap: return 0 without moving if the
  * series is not in the file. */
 static int advance(struct sto_merge *m, struct sto_merge__src *src, struct sto_merge__cur *c,
                    const struct sto_key *key, bool ask_bitmap, struct ts_error *err)
@@ -243,7 +245,7 @@ static int advance(struct sto_merge *m, struct sto_merge__src *src, struct sto_m
     }
     int has = ask_bitmap ? sto_merge__has(src, key->series, err) : 1;
     if (has <= 0)
-        return has; /* stays where it stands */
+        return has; /* the cursor does not move */
     if (!c->cur)
         TS_TRY(new_cur(m, src, c, err));
     return note(c, sto_sst_cur_seek(c->cur, key, err));
@@ -254,8 +256,8 @@ static bool is_within(const struct sto_key *at, const struct sto_key *key, int32
     return at->series == key->series && at->metric == key->metric && at->hour <= hour_hi;
 }
 
-/* After an error of the cursor that finds rows: a damaged file of summaries is done without, for good. True: go on
- * by the points. */
+/* After an error of the cursor that finds rows: if the file of summaries is damaged, do not use it any more.
+ * True: continue with the points. */
 static bool can_do_without(struct sto_merge__src *src, int rc, struct ts_error *err)
 {
     if (rc != TS_ECORRUPT || !src->by_sums || sto_sst_has_lost_index(src->sst))
@@ -293,14 +295,14 @@ void sto_merge__rest(struct sto_merge *m, struct sto_merge__src *src)
     sto_sst_cur_rest(src->sums.cur);
 }
 
-/* Holds a file a block that another may have? Not the one that asks. */
+/* May the block of this file be closed for another one? Not if it belongs to the caller's file. */
 static bool may_rest(const struct sto_merge__src *src, const struct sto_sst_cur *cur)
 {
     return src->sst && src->points.cur != cur && src->sums.cur != cur &&
            (sto_sst_cur_is_open(src->points.cur) || sto_sst_cur_is_open(src->sums.cur));
 }
 
-/* The cells of its row are in use. */
+/* Are the cells of its row in use? */
 static bool is_read(const struct sto_merge *m, const struct sto_merge__src *src)
 {
     for (size_t i = 0; i < m->n_read; i++)
@@ -309,7 +311,7 @@ static bool is_read(const struct sto_merge *m, const struct sto_merge__src *src)
     return false;
 }
 
-/* The row that a file stands on with an open block, the one that is wanted last if it has two. */
+/* The present row of a file with an open block; the one that is needed later if it has two. */
 static const struct sto_key *stands_on(const struct sto_merge__src *src)
 {
     const struct sto_key *a = sto_sst_cur_is_open(src->points.cur) ? sto_sst_cur_key(src->points.cur) : NULL;
@@ -347,7 +349,7 @@ int sto_merge__find_next(struct sto_merge *m, struct sto_merge__src *src, int32_
     struct ts_error why = {0};
     struct sto_key was = *sto_sst_cur_key(c->cur), next = was;
     if (was.hour == hour_hi)
-        return 0; /* the next row may lie in a block that nobody wants */
+        return 0; /* the next row may be in a block that is not needed */
     int rc = note(c, sto_sst_cur_next(c->cur, &why));
     if (can_do_without(src, rc, &why)) {
         next.hour++;
@@ -411,7 +413,7 @@ static int cmp_hour(const void *pa, const void *pb)
     return x < y ? -1 : x > y;
 }
 
-/* Rows of one series come newest link first, so turned round they mostly ascend. */
+/* The rows of a series are linked newest first, so in reverse order they mostly ascend. */
 static void sort_hours(struct sto_merge__ref *refs, size_t n)
 {
     for (size_t i = 0; i < n / 2; i++) {
@@ -427,13 +429,14 @@ static void sort_hours(struct sto_merge__ref *refs, size_t n)
     }
 }
 
-/* What refs are sorted by: metric, then series. */
+/* Sort key of refs: metric, then series. */
 static uint64_t sort_key(const struct sto_merge__ref *ref)
 {
     return (uint64_t)ref->metric << 32 | ref->series;
 }
 
-/* Stable, by metric and series: hours of a series are in order already. Bytes that all share cost one look. */
+/* Stable radix sort by metric and series; hours of a series are in order already. Bytes that all keys share
+ * are skipped. */
 static void sort_series(struct sto_merge__src *src)
 {
     uint64_t differ = 0;

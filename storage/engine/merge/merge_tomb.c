@@ -1,10 +1,10 @@
 /*
- * merge_tomb.c - which tombstones apply to a row of a merge.
+ * merge_tomb.c - finds the tombstones that apply to a row of a merge.
  *
- * A tombstone deletes from sources that are wholly of lower generations than its own. Where tombstones of one
- * series overlap, the one of the highest generation counts: it deletes from everything that the others delete
- * from. So the tombstones of a series, of all sources together, become spans that do not overlap, each with
- * one generation.
+ * A tombstone deletes from sources all of whose generations are lower than its own. Where tombstones of one
+ * series overlap, the one with the highest generation decides: it deletes from every source that the others
+ * delete from. So the tombstones of a series, of all sources together, become spans that do not overlap, each
+ * with one generation.
  *
  * Threads    one; a memstore may get tombstones meanwhile
  * Cost       to find those of a series: a search in each file with tombstones and a hash lookup in each

@@ -83,7 +83,7 @@ static uint64_t own_points(const struct sto_day_count *days, size_t n_days, uint
 /* Cuts so far. */
 struct plan {
     const struct sto_day_count *days; /* all */
-    uint64_t big;                     /* points that are worth a file */
+    uint64_t big;                     /* points that justify a file */
     struct sto_cut *out;
     size_t n;
     bool open; /* the last cut accepts neighbours with few points */

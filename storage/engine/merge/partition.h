@@ -1,6 +1,6 @@
 /*
- * partition.h - windows of time: which stretch of time goes into which file, and which files to merge next. Pure
- * functions: no I/O, no state.
+ * partition.h - windows of time: how points are divided into files by time, and which files are merged next.
+ * Pure functions: no I/O, no state.
  *
  * Time is cut on a fixed grid: days, 8 days, 64 days, and one window that holds all time. A file belongs to the
  * smallest window that holds its points; nothing else needs to be written down. A flush gives each day that has many
@@ -10,10 +10,12 @@
  * larger one; a day that is too large for that becomes one file.
  *
  * Invariant  files may be merged only if no other file that overlaps them in time has a generation between
- *            theirs: the newest write must keep winning (sto_pick_valid checks it, tests try all). Tombstones are in
- *            nobody's way: each has a generation, and every merge carries out those that are newer than its inputs
- * Cost       a pick sorts the files and looks at each window once, and at the files beside those it would merge
- * Not here   doing it (flush.c, compact.c), which windows failed (compact.c)
+ *            theirs: the newest write must win afterwards too (sto_pick_valid checks it, and tests try every
+ *            pick). Tombstones prevent no merge: each has a generation, and every merge applies those that
+ *            are newer than its inputs
+ * Cost       a pick sorts the files and visits each window once, and the files that overlap those of the
+ *            merge
+ * Not here   writing files (flush.c, compact.c), windows whose merges failed (compact.c)
  */
 #ifndef STORAGE_ENGINE_MERGE_PARTITION_H
 #define STORAGE_ENGINE_MERGE_PARTITION_H
@@ -21,16 +23,16 @@
 #include "storage/engine/files/sst.h"
 
 #define STO_BIG_DAY_POINTS 100000u      /* a day with this many points in a flush gets a file of its own */
-#define STO_BIG_DAY_SHARE  4u           /* so does one with this part of the flush, 1/4, */
-#define STO_BIG_DAY_LEAST  100u         /* if it has at least so many points */
+#define STO_BIG_DAY_SHARE  4u           /* so does a day with this share of the flush, 1/4, */
+#define STO_BIG_DAY_LEAST  100u         /* if it has at least this many points */
 #define STO_TIER_FILES     4u           /* similar files of one window that start a merge; */
-#define STO_DAY_FILES      8u           /* of a day that is still written to, or will be joined, */
-#define STO_TINY_FILES     20u          /* the same if they are smaller on the average than */
+#define STO_DAY_FILES      8u           /* the same for a day that is still written to, or will be joined, */
+#define STO_TINY_FILES     20u          /* the same if their average size is below */
 #define STO_TINY_BYTES     (128u << 10) /* this */
 #define STO_JOIN_FILES_ALL 8u           /* windows of 64 days that are joined into the one of all time */
-#define STO_CROWD_FILES    8u           /* files of one window that are split though they are few bytes */
-#define STO_SPLIT          8u           /* files a merge writes beside each other at most */
-#define STO_JOINED_BYTES   (256u << 20) /* a joined window stays below */
+#define STO_CROWD_FILES    8u           /* files of one window that are split even if they are small */
+#define STO_SPLIT          8u           /* most files that a merge writes at the same time */
+#define STO_JOINED_BYTES   (256u << 20) /* largest size of a joined window */
 #define STO_OUTPUT_BYTES   (1ull << 30) /* files are cut by key at this size */
 #define STO_DAY_BYTES      (4 * STO_OUTPUT_BYTES) /* a larger day does not become one run when it is over */
 #define STO_WORN_SHARE     4u               /* a run is written anew when 1/4 of its points is deleted, */
@@ -40,14 +42,14 @@
 #define STO_JOIN_AGE_MS    (3 * TS_DAY_MS)  /* a window may still get late points: leave it alone that long */
 
 enum sto_window_level { STO_WINDOW_DAY, STO_WINDOW_8, STO_WINDOW_64, STO_WINDOW_ALL, STO_WINDOW_LEVELS };
-/* A window of the grid: number index of its level, counted from 1970; 0 for all time. */
+/* A window of the grid. index counts the windows of its level from 1970; 0 for all time. */
 struct sto_window {
     uint8_t level; /* enum sto_window_level */
     int32_t index;
 };
 /** The smallest window that holds lo_ms..hi_ms. */
 struct sto_window sto_window_of(int64_t lo_ms, int64_t hi_ms);
-/** First ms of a window and the first behind it; all of time for STO_WINDOW_ALL. */
+/** First ms of a window and the first ms after it; all of time for STO_WINDOW_ALL. */
 void sto_window_span(struct sto_window w, int64_t *out_lo_ms, int64_t *out_end_ms);
 
 /* Points of one UTC day. */
@@ -58,10 +60,10 @@ struct sto_day_count {
 /* Points by day, being counted. {0} is empty; release with ts_free(days). */
 struct sto_day_counts {
     struct sto_day_count *days; /* distinct, ascending */
-    size_t n, cap;              /* used and room */
-    size_t last;                /* the one added to last: rows of one day mostly follow each other */
+    size_t n, cap;              /* used, capacity */
+    size_t last;                /* index of the day added last, since successive rows are mostly of one day */
 };
-/* Hours lo <= h < hi go into one file. */
+/* A part of time that is written to one file: hours lo <= h < hi. */
 struct sto_cut {
     int32_t hour_lo, hour_hi;
 };
@@ -70,10 +72,10 @@ void sto_day_counts_add(struct sto_day_counts *c, int32_t hour, uint64_t points)
 /** Cut the days into files (sto_partition_plan). The caller owns *out_cuts.
  *  Returns their number, 0 without days. */
 size_t sto_day_counts_cut(struct sto_day_counts *c, uint64_t big_day_points, struct sto_cut **out_cuts);
-/** Cut days (ascending, distinct) into files; out has room for n_days entries. Returns the number of files. A window
- * with big_day_points points or more, or with a part of all points (STO_BIG_DAY_SHARE), is cut into those below it;
- * neighbours with fewer share a file. The first cut begins at INT32_MIN and the last ends at INT32_MAX, so that nothing
- * can fall outside. */
+/** Cut days (ascending, distinct) into files; out has space for n_days entries. Returns the number of files.
+ * A window with big_day_points points or more, or with a part of all points (STO_BIG_DAY_SHARE), is cut into
+ * those below it; neighbours with fewer share a file. The first cut begins at INT32_MIN and the last ends at
+ * INT32_MAX, so that they cover all of time. */
 size_t sto_partition_plan(const struct sto_day_count *days, size_t n_days, uint64_t big_day_points,
                           struct sto_cut *out);
 
@@ -85,7 +87,7 @@ enum sto_pick_why {
     STO_PICK_JOIN,       /* an old and small window becomes one file */
     STO_PICK_TOMBS,      /* files of tombstones: those that are done go */
     STO_PICK_WORN,       /* much of a file was deleted */
-    STO_PICK_FULL,       /* only because everything was to be merged */
+    STO_PICK_FULL,       /* merged only because a full compaction was requested */
     STO_PICK_UNFINISHED, /* an interrupted merge continues (unfinished.h) */
 };
 /* A set of files to merge. */
@@ -93,32 +95,33 @@ struct sto_pick {
     enum sto_pick_why why;
     size_t *files; /* indexes into the list given; owned, ts_free */
     size_t n;
-    struct sto_window window; /* named when it fails, and then left alone for a while */
+    struct sto_window window; /* window of the merge, which is left alone for a while if the merge fails */
     uint64_t bytes;           /* of the files */
     bool final;               /* nothing older overlaps: additions have all they add to */
     bool keep_tombs;          /* tombstones are kept, whatever they delete here */
     uint64_t gen_lo, gen_hi;  /* of what is written: the highest also counts the tombstones carried out */
     struct sto_cut cuts[STO_SPLIT]; /* of what is written, ascending */
     size_t n_cuts;
-    uint64_t n_looked; /* files looked at: what the pick cost */
+    uint64_t n_looked; /* number of files visited, the cost of the pick */
 };
-/* What deletes have done to a file. */
+/* How much of a file deletes have removed. */
 struct sto_pick_wear {
-    uint64_t n_dead;  /* points that were deleted since it was written, about */
+    uint64_t n_dead;  /* points that were deleted since it was written, an estimate */
     int64_t since_ms; /* when the oldest of these deletes was written; INT64_MAX = there was none */
-    bool done;        /* a file of tombstones: nothing is left that they delete */
+    bool done;        /* a file of tombstones that delete nothing any more */
 };
-/* What a pick depends on beside the files. */
+/* What a pick depends on besides the files. */
 struct sto_pick_opts {
     int64_t now_ms;
-    bool full;                     /* until no files overlap and no tombstone is left, whatever it costs */
+    /* full compaction: merge until no files overlap and no tombstone is left, whatever it costs */
+    bool full;
     const struct sto_window *skip; /* windows to leave alone; may be NULL */
     size_t n_skip;
     const struct sto_pick_wear *wear; /* for each file; NULL: nothing was deleted */
     bool
         keep_tombs; /* tombstones stay when they have nothing left to delete: their files are only merged with each other */
 };
-/** The next merge worth doing, or why == STO_PICK_NONE. */
+/** Pick the next merge; out->why is STO_PICK_NONE if no merge is due. */
 void sto_pick_next(const struct sto_sst_info *files, size_t n, const struct sto_pick_opts *opts,
                    struct sto_pick *out);
 /** Does merging these files keep the order of writes? */

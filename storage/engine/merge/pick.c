@@ -121,7 +121,7 @@ void sto_pick__init(struct sto_pick__picker *p, const struct sto_sst_info *files
     }
     if (p->n_runs) {
         qsort(p->runs, p->n_runs, sizeof *p->runs, cmp_run);
-        join_pieces(p); /* now they have windows */
+        join_pieces(p); /* runs have windows from here on */
         qsort(p->runs, p->n_runs, sizeof *p->runs, cmp_run);
     }
     size_t wide = 0;
@@ -156,7 +156,7 @@ bool sto_pick__next_group(const struct sto_pick__picker *p, uint8_t level, struc
     return true;
 }
 
-/* --- runs beside a stretch of time --- */
+/* --- runs that overlap a range of time --- */
 
 static size_t first_from(const struct sto_pick__picker *p, uint8_t level, int32_t index)
 {

@@ -17,9 +17,9 @@ struct sto_pick__run {
     size_t at, n;    /* its files, in picker.order */
     bool in;         /* chosen */
     bool skip;       /* its window is skipped */
-    bool seen;       /* for rules that visit a group in parts */
+    bool seen;       /* visited, for rules that visit a group in parts */
     bool known;      /* around is set */
-    uint64_t around; /* bytes of runs of its level and below in the windows of the grid that it lies in */
+    uint64_t around; /* bytes of runs of its level and below in its windows of the grid */
 };
 
 /* Runs lo <= i < hi, all of one window, ascending by generation. */
@@ -79,8 +79,8 @@ void sto_pick__clear(struct sto_pick__picker *p);
 void sto_pick__choose(struct sto_pick__picker *p, struct sto_pick__run *r);
 /** Choose runs lo <= i < hi and no others. */
 void sto_pick__choose_only(struct sto_pick__picker *p, size_t lo, size_t hi);
-/** A run that overlaps the choice and whose generations lie neither wholly below nor wholly above it, so
- * that it prevents the merge; NULL: there is none. */
+/** A run that prevents the merge of the choice: it overlaps it, and its generations are neither all below nor
+ * all above those of the choice. NULL: there is none. */
 struct sto_pick__run *sto_pick__in_the_way(struct sto_pick__picker *p);
 /** Add runs that would prevent the merge; false: the choice would exceed max_bytes, or have too many
  * files. */

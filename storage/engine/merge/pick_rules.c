@@ -1,10 +1,11 @@
 /*
- * pick_rules.c - which files to merge next.
+ * pick_rules.c - the rules that choose which files are merged next.
  *
- * From narrow windows to wide ones: the newest similar runs of a window become one (few rewrites a point); wide runs
- * go one level down once they are a quarter of what lies below them; an old and small window becomes one run, as does an
- * old day that is too large to be joined with others. A wide run that is in the way of narrower ones is split by itself,
- * which is always allowed.
+ * The rules are tried from narrow windows to wide ones. The newest runs of similar size in a window are
+ * merged into one, so that each point is rewritten few times. Wide runs are split into windows one level
+ * lower once they have a quarter of the bytes of the narrower runs in their window. An old and small window
+ * becomes one run, and so does an old day that is too large to be joined with others. A wide run that
+ * prevents a merge of narrower ones is split by itself, which is always allowed.
  *
  * Invariant  a window that stays joined (old, and small) is never split, so no rule undoes another
  * Not here   runs and the choice (pick.c), what deletes leave (pick_deleted.c), doing it (compact.c)
@@ -13,7 +14,8 @@
 
 #include "base/mem.h"
 
-#define QUARTER 4u /* wide runs are split when they are 1/QUARTER of what lies below them */
+/* wide runs are split when they have 1/QUARTER of the bytes of the narrower runs in their window */
+#define QUARTER 4u
 
 /* --- how large and old a window is --- */
 
@@ -47,14 +49,15 @@ static void grid_span(const struct sto_pick__run *r, int64_t *out_lo, int64_t *o
     *out_hi = end - 1;
 }
 
-/* Does a run stay where it is, with so many bytes in its windows? What was joined does until they are max_bytes; small runs that
- * came over it later must not stay when nothing will be joined any more, or they would pile up. */
+/* Does a run stay in its window, given the bytes in its windows? A joined run stays until they reach
+ * max_bytes. Small runs that were added later must not stay once nothing will be joined any more, or they
+ * would accumulate. */
 static bool is_small_enough(const struct sto_pick__run *r, uint64_t max_bytes)
 {
     return r->around < max_bytes && (r->around < STO_JOINED_BYTES || r->bytes >= r->around / QUARTER);
 }
 
-/* Is this run where it will stay: its windows are old, and all in them is small? */
+/* Does this run stay in its window, because its windows are old and small? */
 static bool stays_joined(struct sto_pick__picker *p, struct sto_pick__run *r, uint64_t max_bytes)
 {
     int64_t lo, hi;
@@ -76,13 +79,13 @@ static bool stays_joined(struct sto_pick__picker *p, struct sto_pick__run *r, ui
 
 /* --- the rules --- */
 
-/* Does a run stay where it is, and hold a large part of what its windows hold? */
+/* Does a run stay in its window, and have a large part of the bytes in its windows? */
 static bool is_joined(struct sto_pick__picker *p, struct sto_pick__run *r)
 {
     return stays_joined(p, r, 2 * STO_JOINED_BYTES) && r->bytes >= r->around / QUARTER;
 }
 
-/* A wide run that is in the way goes one level down, unless it is what its windows were joined into. */
+/* Choose to split a wide run that prevents a merge, unless it is the result of joining its windows. */
 static bool split_blocker(struct sto_pick__picker *p, struct sto_pick__run *r, uint8_t level,
                           struct sto_pick *out)
 {
@@ -93,8 +96,9 @@ static bool split_blocker(struct sto_pick__picker *p, struct sto_pick__run *r, u
     return true;
 }
 
-/* Choose runs of a group that do not stay where they are: all of them, or of those of all time the ones that hang
- * together from the first one on that was not seen yet (what a split makes of them does not). False: there are none. */
+/* Choose the runs of a group that do not stay in their window. Of the runs of all time, choose those that
+ * overlap each other, directly or through others, beginning with the first one that was not visited yet; the
+ * results of splitting such sets do not overlap. False: there are none. */
 static bool choose_loose(struct sto_pick__picker *p, struct sto_pick__group g, uint64_t max_bytes)
 {
     bool all = p->runs[g.lo].w.level == STO_WINDOW_ALL, grew = true;
@@ -119,7 +123,7 @@ static void forget_seen(struct sto_pick__picker *p, struct sto_pick__group g)
         p->runs[i].seen = false;
 }
 
-/* What is chosen of a group goes one level down, or the oldest run alone, which nothing can be in the way of. */
+/* Split the choice into windows one level lower, or only its oldest run, which is always possible. */
 static void split_choice(struct sto_pick__picker *p, struct sto_pick__group g, struct sto_pick *out)
 {
     if (sto_pick__in_the_way(p)) {
@@ -164,7 +168,8 @@ static bool is_day_done(struct sto_pick__picker *p, struct sto_pick__group g)
     return end <= over_ms && bytes_in(p, STO_WINDOW_8 + 1, lo, end - 1) >= STO_JOINED_BYTES;
 }
 
-/* So many similar runs are worth a merge. What is written to now, or will be joined anyway, may have more of them. */
+/* The number of similar runs that starts a merge. It is larger for windows that are still written to or will
+ * be joined anyway. */
 static size_t tier_files(struct sto_pick__picker *p, struct sto_pick__group g, bool done)
 {
     return p->runs[g.lo].w.level > STO_WINDOW_DAY || done ? STO_TIER_FILES
@@ -172,8 +177,8 @@ static size_t tier_files(struct sto_pick__picker *p, struct sto_pick__group g, b
                                                           : STO_DAY_FILES;
 }
 
-/* Choose, of the runs from..newest, the longest row of newest ones whose oldest is no larger than twice the average of
- * the newer ones. */
+/* Choose, of the runs from..newest, as many of the newest ones as possible such that the oldest of them is at
+ * most twice as large as the average of the others. */
 static void choose_tier(struct sto_pick__picker *p, size_t from, size_t newest)
 {
     uint64_t sum = 0, n = 0;
@@ -220,7 +225,7 @@ static bool tier_at(struct sto_pick__picker *p, struct sto_pick__group g, size_t
     }
 }
 
-/* Many small wide runs over each other, and narrower files between their generations: the oldest goes down. */
+/* Many small wide runs overlap, and narrower files have generations between theirs: split the oldest run. */
 static bool split_crowd(struct sto_pick__picker *p, struct sto_pick__group g, size_t newest,
                         struct sto_pick *out)
 {
@@ -275,8 +280,9 @@ static bool pick_tier(struct sto_pick__picker *p, struct sto_pick__group g, stru
     for (size_t newest = g.hi; newest-- > g.lo + STO_TIER_FILES - 1;) {
         if (tier_at(p, g, newest, done, out) || split_crowd(p, g, newest, out))
             return true;
+        /* only the newest run is checked, since each of the others was checked when it was the newest */
         if (!all)
-            break; /* the newest one alone is looked at: it was so when each of the others was the newest */
+            break;
     }
     return false;
 }
@@ -307,8 +313,8 @@ static bool pick_window(struct sto_pick__picker *p, struct sto_pick *out)
 
 /* --- joining --- */
 
-/* Choose what a join of w makes one: all narrower runs, and those of its own that are not more than four times as large as
- * all of these together. */
+/* Choose the runs that a join of w merges: all narrower runs, and the runs of w that are at most four times
+ * as large as all of these together. */
 static void choose_join(struct sto_pick__picker *p, struct sto_window w, int64_t lo, int64_t hi)
 {
     const struct sto_pick__near lower = {.p = p, .lo = lo, .hi = hi, .levels = w.level};
@@ -327,8 +333,8 @@ static void choose_join(struct sto_pick__picker *p, struct sto_window w, int64_t
     }
 }
 
-/* The first wider run that is in the way of the choice and can be split, NULL: there is none. If it was merged with the choice,
- * all that lies beside it would have to be as well. */
+/* The first wider run that prevents the merge of the choice and can be split; NULL: there is none. Merging it
+ * with the choice would require merging everything that overlaps it as well. */
 static struct sto_pick__run *wide_in_the_way(struct sto_pick__picker *p, uint8_t level)
 {
     struct sto_pick__near it = {
@@ -339,7 +345,7 @@ static struct sto_pick__run *wide_in_the_way(struct sto_pick__picker *p, uint8_t
     return NULL;
 }
 
-/* Everything in an old and small window becomes one run, or all but a large one. level 1 or 2. */
+/* Choose to merge all runs in an old and small window into one, except for a large one. level 1 or 2. */
 static bool join_window(struct sto_pick__picker *p, struct sto_window w, struct sto_pick *out)
 {
     int64_t lo, end;
@@ -369,7 +375,7 @@ static bool join_window(struct sto_pick__picker *p, struct sto_window w, struct 
     return true;
 }
 
-/* Windows of a level that hold narrower runs. */
+/* Try to join the windows of a level that contain narrower runs. */
 static bool pick_join(struct sto_pick__picker *p, uint8_t level, struct sto_pick *out)
 {
     for (uint8_t below = 0; below < level; below++) {
@@ -386,8 +392,8 @@ static bool pick_join(struct sto_pick__picker *p, uint8_t level, struct sto_pick
     return false;
 }
 
-/* Old neighbours of 64 days each that are small together, from runs[i] on: all that lies in them is chosen. Returns the
- * number of their windows, *out_next: the run behind them. */
+/* Choose all runs in adjacent old windows of 64 days, beginning with runs[i], that are small together.
+ * Returns the number of these windows; *out_next: the run after them. */
 static size_t choose_old(struct sto_pick__picker *p, size_t i, size_t *out_next)
 {
     size_t end = p->level_at[STO_WINDOW_64 + 1], n = 0;
@@ -432,7 +438,7 @@ static bool pick_join_all(struct sto_pick__picker *p, struct sto_pick *out)
 
 /* --- everything --- */
 
-/* A run of all time that stays, and all that lies over it. */
+/* Choose a run of all time that stays, and everything that overlaps it. */
 static bool full_old(struct sto_pick__picker *p, struct sto_pick__run *r, struct sto_pick *out)
 {
     struct sto_pick__near it = {.p = p, .lo = r->lo, .hi = r->hi, .levels = STO_WINDOW_LEVELS};
@@ -446,7 +452,7 @@ static bool full_old(struct sto_pick__picker *p, struct sto_pick__run *r, struct
     return true;
 }
 
-/* Wide runs over others: the old and small window becomes one run, else they go down. */
+/* Wide runs that overlap others: merge the window into one run if it is old and small, otherwise split them. */
 static bool full_wide(struct sto_pick__picker *p, struct sto_pick__group g, struct sto_pick *out)
 {
     const struct sto_pick__run *r = &p->runs[g.lo];
@@ -472,7 +478,7 @@ static bool full_wide(struct sto_pick__picker *p, struct sto_pick__group g, stru
     return false;
 }
 
-/* Runs of one window over each other become one. */
+/* Merge runs of one window that overlap. */
 static bool full_group(struct sto_pick__picker *p, struct sto_pick__group g, struct sto_pick *out)
 {
     bool overlap = false;
@@ -488,7 +494,7 @@ static bool full_group(struct sto_pick__picker *p, struct sto_pick__group g, str
     return true;
 }
 
-/* A run that a newer file of tombstones may touch is written once more without what they delete. */
+/* Rewrite a run without the points that a newer file of tombstones may delete. */
 static bool full_touched(struct sto_pick__picker *p, struct sto_pick *out)
 {
     for (size_t i = 0; i < p->n_runs; i++) {

@@ -130,7 +130,7 @@ static void test_engine_space__no_memory_is_told_apart(void **state)
         assert_int_equal(ts_mem_fail_left(), 0);
         const char *why = sto_engine_refusing(e, &code);
         assert_int_equal(code, TS_ENOMEM);
-        assert_non_null(strstr(why, "memory is gone, points are refused until there is some"));
+        assert_non_null(strstr(why, "memory is exhausted, points are refused until some is free"));
         assert_null(strstr(why, "disk"));
         assert_false(put(e, 0, 0, 3));
         ts_mem_fail_after(1);

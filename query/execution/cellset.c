@@ -127,7 +127,7 @@ void *qry_cellset_state(struct qry_cellset *s, uint32_t group, size_t cell, stru
     return st;
 }
 
-/* States of a page to those of s: moved if they are new there, else added. */
+/* Join the states of a page with those of s: a state that s does not have yet is moved, others are merged. */
 static int join_page(struct qry_cellset *s, struct qry_page *from, struct ts_error *err)
 {
     const struct qry_acc_ops *ops = s->ops;

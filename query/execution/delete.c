@@ -1,7 +1,8 @@
 /*
- * delete.c - which series of a query hold points between start and end, for deleting them.
+ * delete.c - finds the series of a query that have points between start and end, in order to delete these.
  *
- * Not here   the deleting itself: points are the store's, and its ports belong to other threads (tsd/protocols/http/ep_delete.c)
+ * Not here   deleting the points, which must be done through ports of other threads
+ *            (tsd/protocols/http/ep_delete.c)
  * Source     docs/OPENTSDB.md, section 2.5; exact times instead of whole hours, see docs/COMPATIBILITY.md
  */
 #include "query/execution/internal_metric.h"
@@ -23,11 +24,10 @@ int qry_delete_need_end(const struct qry_spec *spec, struct ts_error *err)
     if (spec->compat || spec->end_text.n ||
         ts_time_parse(start, NULL, spec->now_ms, false, &ms, &is_date, NULL) < 0 || !is_date)
         return 0;
-    return ts_error_set(
-        err, TS_EINVAL,
-        "the END of what is to be deleted is missing: \"%.*s %.*s\" is that time alone, \"%.*s "
-        "now\" is everything since it began",
-        n, start.p, n, start.p, n, start.p);
+    return ts_error_set(err, TS_EINVAL,
+                        "the END of what is to be deleted is missing: \"%.*s %.*s\" deletes only that time, "
+                        "\"%.*s now\" deletes everything since its beginning",
+                        n, start.p, n, start.p, n, start.p);
 }
 
 void qry_delete_target_range(const struct qry_spec *spec, int64_t *out_from_ms, int64_t *out_to_ms)
@@ -40,15 +40,16 @@ void qry_delete_target_range(const struct qry_spec *spec, int64_t *out_from_ms, 
     *out_to_ms = (sto_hour(spec->end_ms) + 1ll) * TS_HOUR_MS - 1;
 }
 
-/* Where a request stands. */
+/* State of a request. */
 struct searching {
-    struct sto_store *st;            /* the query */
-    struct sto_snap *snap;           /* of it */
-    struct qry_budget *budget;       /* of the request */
-    const struct qry_plan *plan;     /* series that are read now */
-    struct qry_delete_target target; /* range, sub, kind of what is found next; the current series */
-    qry_delete_target_fn each;       /* who wants to know */
-    void *arg;                       /* for each */
+    struct sto_store *st;        /* the query */
+    struct sto_snap *snap;       /* of it */
+    struct qry_budget *budget;   /* of the request */
+    const struct qry_plan *plan; /* series that are read now */
+    /* the target that is reported next: range, sub query, kind, and the current series */
+    struct qry_delete_target target;
+    qry_delete_target_fn each; /* receives the targets */
+    void *arg;                 /* for each */
 };
 
 static int begin_series(void *arg, size_t pos, struct ts_error *err)
@@ -75,7 +76,7 @@ static int end_series(void *arg, size_t pos, struct ts_error *err)
     return s->each(s->arg, &s->target, err);
 }
 
-/* Series of a plan; summaries say how many points an hour holds. */
+/* Find the targets among the series of a plan; summaries give the number of points of whole hours. */
 static int find_plan(struct searching *s, struct qry_plan *plan, struct ts_error *err)
 {
     size_t n_hours;
@@ -92,7 +93,7 @@ static int find_plan(struct searching *s, struct qry_plan *plan, struct ts_error
     return qry_read(&rd, err);
 }
 
-/* Rollups and buckets of histograms beside the series of a plan. */
+/* Find the rollups and buckets of histograms that belong to the series of a plan. */
 static int find_internal(struct searching *s, const struct qry_plan *visible, unsigned kinds,
                          struct ts_error *err)
 {

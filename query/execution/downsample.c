@@ -1,5 +1,5 @@
 /*
- * downsample.c - rows into buckets, one open bucket at a time.
+ * downsample.c - divides rows into buckets, with one open bucket at a time.
  *
  * Cost       a row costs a border search and one call a bucket; points go through the aggregator's array
  * loops
@@ -11,13 +11,13 @@
 #include <math.h>
 #include <string.h>
 
-/* Does the zone's calendar have to be requested each border? Hours and less are of equal length. */
+/* Must each border be computed from the zone's calendar? Hours and shorter units have a fixed length. */
 static bool uneven(const struct qry_downsample *ds)
 {
     return ds->calendar && ds->unit >= TS_UNIT_D;
 }
 
-/* Do steps begin elsewhere if they are counted from a later base? */
+/* Do the borders of steps depend on the base from which they are counted? */
 static bool depends_on_base(const struct qry_downsample *ds)
 {
     if (!ds->calendar || ds->all || ds->n == 1 || ds->fill != QRY_FILL_NONE)
@@ -110,7 +110,7 @@ int qry_grid_make(const struct qry_downsample *ds, const struct ts_tz *tz, int64
     if (ds->fill != QRY_FILL_NONE && n > QRY_MAX_BUCKETS)
         return ts_error_set(
             err, TS_ELIMIT,
-            "The query fills %llu buckets, more than %d; make it shorter or its buckets longer",
+            "The query fills %llu buckets, more than %d; shorten its time range or lengthen its buckets",
             (unsigned long long)n, QRY_MAX_BUCKETS);
     out->dense = n <= QRY_MAX_DENSE_BUCKETS && !out->own;
     if (out->dense) {
@@ -210,7 +210,7 @@ static int own_grid(struct qry_down *d, int64_t t_ms, struct ts_error *err)
         d->mine.n = (size_t)((s->to_ms - first + s->step_ms - 1) / s->step_ms);
         return 0;
     }
-    /* never more steps than from the same day on: the shared grid has this many, and the one it begins in */
+    /* there are never more steps than the shared grid has, plus the one in which it begins */
     size_t room = s->n + 2;
     int rc = ts_budget_grow(d->memory, &d->edges, &d->cap_edges, room + 1, sizeof *d->edges, err);
     if (rc < 0)
@@ -297,7 +297,7 @@ int qry_down_row(struct qry_down *d, const struct sto_row *row, struct ts_error 
         size_t e = qry_feed_border(&d->feed, i, to);
         e = e < n ? e : n;
         if (direct && from >= 0 && to <= TS_HOUR_MS) {
-            /* the bucket lies inside this hour: all its points are here */
+            /* the bucket lies within this hour, so it is complete */
             TS_TRY(close_bucket(d, err));
             TS_TRY(put_bucket(d, k, d->fn->bucket_acc->one(c->m + i, e - i, exp), err));
             d->cur = k;
@@ -314,7 +314,8 @@ int qry_down_row(struct qry_down *d, const struct sto_row *row, struct ts_error 
     }
 }
 
-/* Every bucket (previous: from the first value on) gets a value; a series without a point was never begun to fill. */
+/* Give every bucket a value (fill policy previous: from the first value on). A series without points is not
+ * filled. */
 static int fill_buckets(struct qry_down *d, struct ts_error *err)
 {
     const struct qry_grid *g = d->grid;

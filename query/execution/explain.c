@@ -1,7 +1,8 @@
 /*
- * explain.c - the plans of a query, priced instead of run.
+ * explain.c - estimates the cost of the plans of a query without running them.
  *
- * The steps are those of qry_run (query.c), qry_histogram_read and qry_totals: what they would scan is what is priced here.
+ * It takes the same steps as qry_run (query.c), qry_histogram_read and qry_totals, and estimates the scans
+ * that they would make.
  *
  * Threads    see explain.h
  */
@@ -16,7 +17,7 @@
 
 #define READS_BYTES 160 /* "rollups SPEC and SPEC" */
 
-/* Sources by what they are, while they are added up. */
+/* The sums so far, by kind of source. */
 struct pricing {
     struct qry_explained *e; /* files, memory grow */
     size_t cap;              /* allocated in e->files */
@@ -79,7 +80,7 @@ static int cmp_files(const void *pa, const void *pb)
     return a->file_no < b->file_no ? -1 : a->file_no > b->file_no;
 }
 
-/* What one plan would scan. */
+/* Add the cost of the scan of one plan. */
 static int price(struct sto_snap *snap, const struct qry_plan *p, struct pricing *pr, struct ts_error *err)
 {
     struct qry_explained *e = pr->e;
@@ -147,7 +148,7 @@ static int explain_attempt(struct sto_store *st, struct sto_snap *snap, const st
     return 0;
 }
 
-/* Rollups that have nothing here are ignored, as by a run. */
+/* Rollups without data are ignored, as they are when the query runs. */
 static int explain_points(struct sto_store *st, struct sto_snap *snap, const struct qry_plan *visible,
                           struct pricing *pr, struct ts_error *err)
 {
@@ -236,7 +237,7 @@ int qry_explain(struct sto_store *st, const struct qry_spec *spec, struct qry_li
         rc = explain_sub(st, snap, spec, s, &budget, arena, &out->subs[s], err);
         for (size_t i = 0; rc == 0 && i < out->subs[s].n_files; i++) {
             struct sto_scan_cost *c = &out->subs[s].files[i];
-            if (c->broken) /* the snapshot's text, and that goes */
+            if (c->broken) /* copied, since the text belongs to the snapshot */
                 c->broken = ts_arena_strndup(arena, c->broken, strlen(c->broken));
         }
     }

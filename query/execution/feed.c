@@ -1,5 +1,5 @@
 /*
- * feed.c - cells into bucket accumulators, stretch by stretch.
+ * feed.c - adds cells to bucket accumulators, one interval at a time.
  */
 #include "query/execution/feed.h"
 
@@ -83,7 +83,7 @@ size_t qry_feed_border(struct qry_feed *f, size_t i, int64_t off_ms)
     return hi;
 }
 
-/* Cells of mixed kinds: runs of integers and runs of doubles. */
+/* Add cells of mixed kinds, as runs of integers and runs of doubles. */
 static void add_mixed(struct qry_feed *f, void *state, size_t i, size_t e)
 {
     const struct sto_cells *c = f->c;

@@ -6,11 +6,11 @@
 #include <math.h>
 #include <string.h>
 
-#define PLAIN_SERIES   256 /* larger groups keep exact sums with compat too: what is kept would be much */
+/* larger groups use exact sums with compat too, since keeping all values would take much memory */
+#define PLAIN_SERIES   256
 #define SLICE_SERIES   128 /* spans that share a group accumulator; slices are joined in order */
-#define SLICES_AT_ONCE 16  /* group accumulators at one time: enough for any number of cores */
-#define LOOK_POINTS                                                                                          \
-    8192 /* wide sums that a group accumulator may begin before its limit is looked at: 5 MB */
+#define SLICES_AT_ONCE 16  /* group accumulators at the same time, enough for any number of cores */
+#define LOOK_POINTS    8192 /* wide sums that a group accumulator may begin before its limit is checked: 5 MB */
 
 void qry_result_release(struct qry_result *r)
 {
@@ -42,13 +42,13 @@ static int infinite(const struct qry_plan *p, int64_t ts_ms, struct ts_error *er
                         (long long)ts_ms);
 }
 
-/* What a series contributes between its points. */
+/* How a series contributes between its points. */
 static enum qry_interp policy(const struct qry_plan *p)
 {
     return p->sub->rate.on ? QRY_INTERP_PREV : p->sub->agg->interp;
 }
 
-/* First and last time that is emitted. */
+/* First time that is emitted; the last one is below. */
 static int64_t shown_from(const struct qry_plan *p)
 {
     return p->spec->uncut ? INT64_MIN : p->spec->start_ms;
@@ -85,7 +85,8 @@ int qry_part_open(struct qry_part *part, const struct qry_plan *p, uint32_t grou
     return part->seen ? 0 : qry_memory_code(err);
 }
 
-/* Contributions into a group accumulator; sums of numbers far apart take memory that is counted afterwards. */
+/* Add contributions to a group accumulator. Sums of numbers of very different size take memory, which is
+ * counted afterwards. */
 static int acc_f64(struct qry_group_acc *l, size_t at, const double *v, size_t n, uint32_t rank)
 {
     if (!l->xs || n <= LOOK_POINTS) {
@@ -121,7 +122,7 @@ int qry_part_add(struct qry_part *part, const struct qry_plan *p, const size_t *
     return acc_f64(&part->group_acc, at, buf, len, rank);
 }
 
-/* Buckets k0..k1 with values d into points. */
+/* Write buckets k0..k1 with values d as points. */
 static int part_points(const struct qry_part *part, const struct qry_plan *p, const double *d, size_t k0,
                        size_t k1, struct qry_result *out, struct ts_error *err)
 {
@@ -169,7 +170,7 @@ int qry_part_finish(struct qry_part *const *parts, size_t n, const struct qry_pl
 }
 
 /* --- sparse --- */
-/* Spans i..e of a group on their way into group accumulators. */
+/* Spans i..e of a group that are added to group accumulators. */
 struct slice {
     size_t i, e;
     struct qry_stamps stamps; /* union of their times */
@@ -182,11 +183,11 @@ struct sparse {
     const uint32_t *ranks;
     struct qry_budget *budget;
     struct slice *slices;
-    size_t first_slice;        /* of those at work */
+    size_t first_slice;        /* first of the slices that are processed now */
     struct qry_stamps all;     /* union of all */
-    const struct qry_agg *agg; /* what makes it */
+    const struct qry_agg *agg; /* aggregator of the group */
     bool any_int, any_dbl;     /* kinds in the group */
-    uint8_t *dbl_at;           /* [all.n] a double is held here; NULL: one kind only. */
+    uint8_t *dbl_at;           /* [all.n] a double occurs at this time; NULL: one kind only. */
 };
 
 static int slice_union(void *arg, size_t piece, struct ts_error *err)
@@ -196,7 +197,7 @@ static int slice_union(void *arg, size_t piece, struct ts_error *err)
     return qry_stamps_of_spans(g->spans + s->i, s->e - s->i, g->budget, &s->stamps, err);
 }
 
-/* Values of a span as doubles, or as integers where they are (0 where not). */
+/* Values of a span as doubles; or only its integers, with 0 in place of others. */
 static const double *as_doubles(const struct qry_span *s, double *buf)
 {
     if (!s->any_int)
@@ -309,10 +310,10 @@ static void close_accs(struct slice *s)
         qry_group_acc_close(&s->dbls);
 }
 
-/* All slices, some at a time, into the group accumulators of the first one, in their order. */
+/* Join all slices, some at a time and in their order, into the group accumulators of the first one. */
 static int join_slices(struct sparse *g, size_t n_slices, struct ts_pool *pool, struct ts_error *err)
 {
-    /* flags of mixed groups are written by all slices: one after the other there */
+    /* all slices write the flags of mixed groups, so they run one after the other then */
     struct ts_pool *with = g->dbl_at ? NULL : pool;
     for (g->first_slice = 0; g->first_slice < n_slices; g->first_slice += SLICES_AT_ONCE) {
         size_t left = n_slices - g->first_slice, n = left < SLICES_AT_ONCE ? left : SLICES_AT_ONCE;
@@ -333,7 +334,7 @@ static int join_slices(struct sparse *g, size_t n_slices, struct ts_pool *pool, 
     return 0;
 }
 
-/* Points k0.. of all, with their values, into the result. */
+/* Write points of `all` from k0 on, with their values, to the result. */
 static int put_points(const struct sparse *g, const int64_t *ints, const double *dbls, size_t k0,
                       struct qry_result *out, struct ts_error *err)
 {
@@ -353,7 +354,7 @@ static int put_points(const struct sparse *g, const int64_t *ints, const double 
     return 0;
 }
 
-/* What lies between start and end, out of the group accumulators. */
+/* Take the points between start and end from the group accumulators. */
 static int take_result(struct sparse *g, struct slice *s, struct qry_result *out, struct ts_error *err)
 {
     const struct qry_plan *p = g->p;
@@ -448,7 +449,7 @@ int qry_group_spans(const struct qry_plan *p, const struct qry_span *const *span
     qry_stamps_release(&g.all);
     ts_budget_free(budget->memory, g.slices, n_slices * sizeof *g.slices);
     if (rc < 0 && (!err || !err->code))
-        qry_budget_result(budget, err); /* a group accumulator has set only the budget's error */
+        qry_budget_result(budget, err); /* a group accumulator reports errors only in the budget */
     return rc;
 }
 
@@ -474,7 +475,7 @@ int qry_group_single(const struct qry_plan *p, const struct qry_span *s, struct 
             if (isinf(ts_double_of(out->v[k])))
                 return infinite(p, out->ts[k], err);
         } else if (p->spec->compat && k0 + k + 1 < s->n && !s->is_int[k0 + k + 1]) {
-            /* OpenTSDB: a double next to come makes it a double */
+            /* as in OpenTSDB: it becomes a double if the next value is one */
             out->v[k] = ts_double_bits((double)(int64_t)out->v[k]);
             out->is_int[k] = 0;
         }

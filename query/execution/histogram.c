@@ -1,6 +1,6 @@
 /*
- * histogram.c - histogram queries: names of buckets; each bucket is read and added as a query of its own, then the counts of a group
- * and time make a percentile.
+ * histogram.c - histogram queries. Each bucket is read and summed as a query of its own; percentiles are
+ * computed from the counts of a group and time.
  *
  * Not here   storing (tsd/ingest/histogram.c), reading (run.c)
  */
@@ -310,7 +310,7 @@ static int emit_group(const struct qry_histogram *h, const struct qry_result *co
 
 /* --- reading --- */
 
-/* The sub query for one bucket: counts are added, and 0 where a series has none. */
+/* The sub query for one bucket: counts are summed, and a series without a point counts as 0. */
 static const struct qry_sub *bucket_sub(const struct qry_sub *sub, bool compat, struct ts_arena *arena)
 {
     struct qry_sub *one = ts_arena_alloc(arena, sizeof *one);
@@ -369,7 +369,7 @@ int qry_histogram_answer(struct sto_store *st, const struct qry_histogram *h, qr
     struct sto_catalog *cat = sto_store_catalog(st);
     const struct qry_plan *p = &h->visible;
     const struct qry_result **sums = qry_arena_zero(p->arena, h->buckets.n, sizeof(*sums), err);
-    /* first group of each bucket not answered yet */
+    /* first group of each bucket that is not emitted yet */
     size_t *next = sums ? qry_arena_zero(p->arena, h->buckets.n, sizeof *next, err) : NULL;
     int rc = next ? 0 : qry_memory_code(err);
     for (size_t g = 0; g < p->n_groups && rc >= 0; g++) {
@@ -394,7 +394,7 @@ int qry_histogram_answer(struct sto_store *st, const struct qry_histogram *h, qr
 void qry_histogram_close(struct qry_histogram *h)
 {
     for (size_t b = 0; h->runs && b < h->buckets.n; b++)
-        if (h->runs[b].pieces) /* was begun */
+        if (h->runs[b].pieces) /* the run was begun */
             qry_sub_run_release(&h->runs[b]);
     h->runs = NULL;
 }

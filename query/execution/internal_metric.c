@@ -38,9 +38,9 @@ void qry_internal_buckets(struct ts_slice metric, struct ts_buf *out)
     qry_internal_name(&(struct qry_internal){.kind = QRY_INTERNAL_HISTOGRAM, .metric = metric}, out);
 }
 
-/* A list being made. */
+/* A list under construction. */
 struct lister {
-    struct ts_slice metric;           /* whose; empty = all */
+    struct ts_slice metric;           /* visible metric; empty = all */
     struct qry_internal_metric *list; /* owned */
     size_t n, cap;                    /* used, allocated */
 };
@@ -81,7 +81,7 @@ struct walk {
     struct ts_error *err;      /* and its text */
 };
 
-/* The visible series of an internal one. */
+/* Visit the visible series of an internal one. */
 static int walk_series(struct walk *w, const struct sto_series *s, struct ts_slice metric)
 {
     const struct sto_series *seen;

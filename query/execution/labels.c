@@ -7,13 +7,13 @@
 
 #include <string.h>
 
-/* A key of the group so far. */
+/* A key of the series of the group that were visited so far. */
 struct key {
     uint32_t k, v; /* its id, and the first value seen */
     bool differs;  /* another value was seen too */
 };
 
-/* Keys of a group while its series are looked at. */
+/* Keys of a group while its series are visited. */
 struct keys {
     struct key *key; /* ascending by id; counted in the budget */
     size_t n, cap;

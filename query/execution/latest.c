@@ -6,7 +6,7 @@
  * requested points are read.
  *
  * Threads    pieces of a step run on the pool; everything else in the caller's thread
- * Source     docs/OPENTSDB.md, section 5.1 (back_scan); n and at are ours
+ * Source     docs/OPENTSDB.md, section 5.1 (back_scan); n and at are additions of tsd
  */
 #include "query/execution/plan.h"
 
@@ -18,12 +18,13 @@
 
 #include <string.h>
 
-#define FIRST_WINDOW_HOURS 2 /* collectors write every minute: most series end here */
+#define FIRST_WINDOW_HOURS 2 /* most series have their last point here, since collectors write every minute */
 #define WINDOW_GROWTH      8
-#define MAX_PIECES         64  /* of a window */
-#define MIN_PIECE_SERIES   128 /* fewer would decode the same blocks again and again */
-#define NEAR_HOURS         24  /* neighbours whose points begin so near to each other are read together */
-#define NO_HOUR            INT32_MAX
+#define MAX_PIECES         64  /* most pieces of a window */
+#define MIN_PIECE_SERIES   128 /* smaller pieces would decode the same blocks repeatedly */
+/* adjacent series whose wanted points begin within this time are read together */
+#define NEAR_HOURS 24
+#define NO_HOUR    INT32_MAX
 
 /* The series of one request. */
 struct latest_set {
@@ -43,34 +44,34 @@ struct latest_run {
     struct sto_snap *snap;
     struct qry_budget budget;
     uint32_t metric;
-    size_t want;                    /* points of each series */
+    size_t want;                    /* number of points requested of each series */
     const struct sto_series **left; /* series with too few points yet */
-    size_t *place;                  /* where each of them stands in all */
+    size_t *place;                  /* index of each of them in all */
     size_t n_left;
     struct tail *all;       /* results, owned */
-    size_t chunk;           /* series a piece */
+    size_t chunk;           /* series in a piece */
     int64_t from_ms, to_ms; /* window, from <= t < to; from is an hour's begin */
-    bool small;             /* of few hours: read the points at once */
+    bool small;             /* the window has few hours, so points are read instead of summaries */
     const uint8_t *whole_hours;
 };
 
-/* What one piece of a window works with. */
+/* State of one piece of a window. */
 struct piece {
     struct latest_run *r;
-    size_t first, n;     /* its series among those left */
+    size_t first, n;     /* its series in left */
     size_t base;         /* the first of them that is read now */
     struct tail scratch; /* of the current series */
     struct hour *hours;  /* of the current series, owned */
     size_t n_hours, cap; /* of hours: used, allocated */
-    int32_t *bound;      /* [n] hour from which on a series' points are wanted; NO_HOUR: none; owned */
+    int32_t *bound;      /* [n] hour from which the points of a series are needed; NO_HOUR: none; owned */
 };
 struct hour {
     int32_t hour;
     uint32_t n; /* points */
 };
 
-/* --- which series --- */
-/* What the error names as near a name that nobody has sent. */
+/* --- selecting series --- */
+/* Set the error for a name that does not exist, with similar names. */
 static int nobody_sent(struct sto_catalog *cat, bool compat, enum sto_uid_kind kind, struct ts_slice name,
                        int rc, struct ts_error *err)
 {
@@ -129,7 +130,7 @@ static int select_tsuid(struct sto_catalog *cat, struct ts_slice tsuid, struct t
     return 0;
 }
 
-/* The series of a request by names or by TSUID. */
+/* Select the series of a request by names or by TSUID. */
 static int select_series(struct sto_catalog *cat, const struct qry_last_request *ask,
                          struct qry_budget *budget, struct ts_arena *arena, struct latest_set *out,
                          struct ts_error *err)
@@ -179,7 +180,7 @@ static size_t still_wanted(const struct piece *p, size_t pos)
     return r->want - r->all[r->place[p->first + pos]].n;
 }
 
-/* Series a..b of the piece from an hour on, or all over the window. */
+/* A reading of series a..b of the piece, from an hour on or over the whole window. */
 static struct qry_reading reading(struct piece *p, size_t a, size_t b, int64_t from_ms)
 {
     const struct latest_run *r = p->r;
@@ -201,7 +202,7 @@ static int take_newest(void *arg, const struct sto_row *row, struct ts_error *er
     struct tail *t = &p->r->all[p->r->place[p->first + row->pos]];
     int64_t base = row->key.hour * TS_HOUR_MS;
     (void)err;
-    t->n = 1; /* rows of a series come in time order: the last one stays */
+    t->n = 1; /* rows of a series come in the order of time, so the last one remains */
     if (row->sum) {
         t->ts[0] = base + row->sum->last_off;
         t->v[0] = row->sum->last;
@@ -221,7 +222,7 @@ static int read_newest(struct piece *p, struct ts_error *err)
     return qry_read(&rd, err);
 }
 
-/* --- several: first how many lie where, then the points --- */
+/* --- several points of each: first count the points of hours, then read them --- */
 static int bound_series(void *arg, size_t pos, struct ts_error *err)
 {
     struct piece *p = arg;
@@ -274,7 +275,7 @@ static int add_row(void *arg, const struct sto_row *row, struct ts_error *err)
     return 0;
 }
 
-/* The current series is read: its points go behind the newer ones found before. */
+/* The current series was read: append its points to the newer ones that were found before. */
 static int end_series(void *arg, size_t pos, struct ts_error *err)
 {
     struct piece *p = arg;
@@ -290,7 +291,7 @@ static int end_series(void *arg, size_t pos, struct ts_error *err)
     return 0;
 }
 
-/* Points of series a..b of the piece from a time on. */
+/* Read the points of series a..b of the piece from a time on. */
 static int read_points(struct piece *p, size_t a, size_t b, int64_t from_ms, struct ts_error *err)
 {
     struct qry_reading rd = reading(p, a, b, from_ms);
@@ -356,7 +357,7 @@ static int read_window(struct latest_run *r, struct ts_pool *pool, struct ts_err
     return rc;
 }
 
-/* Series that have all their points leave the front of left. */
+/* Remove the series that have all requested points from left. */
 static void drop_done(struct latest_run *r)
 {
     size_t n = 0;
@@ -416,7 +417,7 @@ static int emit_all(struct latest_run *r, const struct latest_set *set, qry_late
     return rc < 0 ? rc : 0;
 }
 
-/* One block of memory, of the arena, serves all series that want one point. */
+/* Give all series that need one point their memory in one block of the arena. */
 static int give_one_each(struct latest_run *r, size_t n, struct ts_arena *arena, struct ts_error *err)
 {
     int64_t *ts = qry_arena_take(arena, n, sizeof *ts, err);

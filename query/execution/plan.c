@@ -1,5 +1,5 @@
 /*
- * plan.c - series of a sub query into groups; the range that is read.
+ * plan.c - divides the series of a sub query into groups and pieces, and determines the range that is read.
  */
 #include "query/execution/plan.h"
 
@@ -13,12 +13,14 @@
 
 /* Neighbouring pieces both decode the block of rows where they meet, so pieces should be some blocks long. */
 #define CHUNK_MAX_SERIES 4096
-#define CHUNK_MIN_ROWS   256  /* rows of points */
+#define CHUNK_MIN_ROWS   256  /* the same, rows of points */
 #define CHUNK_MIN_SUMS   4096 /* rows that are summaries */
 #define CHUNKS_WANTED    64   /* enough for any number of cores */
 
-#define OPEN_MAX_BYTES  (32u << 20) /* groups of many pieces; beyond it pieces follow the groups */
-#define PIECE_MAX_BYTES (8u << 20)  /* groups of one such piece */
+/* limit of memory for groups that reach into several pieces; beyond it each group is read in pieces of its
+ * own */
+#define OPEN_MAX_BYTES  (32u << 20)
+#define PIECE_MAX_BYTES (8u << 20) /* limit of memory for the groups of one such piece */
 
 uint32_t qry_series_value(const struct sto_series *s, uint32_t tagk)
 {
@@ -108,7 +110,7 @@ static int from_tsuids(struct sto_catalog *cat, struct qry_plan *p, struct ts_er
     return 0;
 }
 
-/* The first key of the filters that nobody has sent: which one was meant? */
+/* Name similar keys for the first key of the filters that does not exist. */
 static void near_filter(struct sto_catalog *cat, const struct qry_sub *sub, struct ts_error *err)
 {
     uint32_t id;
@@ -136,7 +138,7 @@ static int from_filters(struct sto_catalog *cat, struct qry_plan *p, struct qry_
     return qry_select_series(cat, set, budget, p->arena, &p->series, &p->n, err);
 }
 
-/* Ids of the keys to group by, ascending, each once; names in the order given if they come from totals. */
+/* Ids of the keys to group by, ascending, each once; for totals, names are in the order of the request. */
 static int grouping_keys(struct sto_catalog *cat, struct qry_plan *p, const struct ts_slice *by_keys,
                          size_t n_by_keys, struct ts_error *err)
 {
@@ -162,7 +164,7 @@ static int grouping_keys(struct sto_catalog *cat, struct qry_plan *p, const stru
     return 0;
 }
 
-/* Is a tag cell among those that are shown apart? */
+/* Is a tag cell among those that are shown separately? */
 static bool is_kept(const struct qry_keep *keep, const uint32_t *ids, size_t n_keys)
 {
     size_t lo = 0, hi = keep->n;
@@ -190,7 +192,8 @@ static void cell_ids(const struct qry_plan *p, const struct sto_series *s, uint3
             out[k] = k == keep->apart ? out[k] : QRY_OTHERS;
 }
 
-/* Totals leave out series whose tag cell is not wanted and, with compat, those without one of the keys. */
+/* For totals, leave out series whose tag cell is not selected and, with compat, those without one of the
+ * keys. */
 static void drop_unwanted(struct qry_plan *p)
 {
     const struct qry_keep *keep = p->spec->keep;
@@ -215,7 +218,7 @@ struct ts_slice qry_plan_value_name(const struct sto_catalog *cat, uint32_t id)
                               : sto_uid_name(cat, STO_UID_TAGV, id);
 }
 
-/* A new group while they are collected. */
+/* A group that was found while series are collected. */
 struct found {
     uint32_t *key;
     uint32_t n;     /* series */
@@ -292,7 +295,7 @@ static int open_groups(struct qry_plan *p, size_t n, uint32_t **out_members, str
     return *out_members ? 0 : qry_memory_code(err);
 }
 
-/* Groups in the order of their keys, members by position; group_of holds indexes by discovery. */
+/* Sort groups by their keys, and members by position; group_of has indexes in the order of discovery. */
 static int order_groups(struct qry_plan *p, struct finder *f, struct qry_budget *budget, struct ts_error *err)
 {
     uint32_t *members;
@@ -425,7 +428,7 @@ int qry_plan_whole_hours(struct qry_plan *p, size_t *out_n, struct ts_error *err
     return 0;
 }
 
-/* Which hours of the scan may come as summaries. */
+/* Determine the hours of the scan that summaries may answer. */
 static int hours_of_buckets(struct qry_plan *p, struct ts_error *err)
 {
     const struct qry_downsample *ds = &p->sub->downsample;
@@ -453,13 +456,15 @@ bool qry_plan_inner(const struct qry_plan *p, uint32_t group, size_t first, size
     return g->members[0] >= first && g->members[g->n - 1] < first + n;
 }
 
-/* What a group of an aggregator needs while its series come in; values that a group accumulator keeps come on top, wherever they are. */
+/* Memory that a group needs while its series are read. Values that a group accumulator keeps are counted in
+ * addition, wherever they are. */
 static uint64_t group_bytes(const struct qry_plan *p)
 {
     return p->grid.n * (qry_group_acc_keeps(p->sub->agg) ? 1 : QRY_LANE_POINT_BYTES);
 }
 
-/* What is open at the end of reading if pieces are runs of positions: groups that reach into several pieces, once in each. */
+/* Memory that is in use at the end of reading if pieces are runs of positions: groups that reach into several
+ * pieces count once for each. */
 static uint64_t open_bytes(const struct qry_plan *p)
 {
     uint64_t n_open = 0, most = OPEN_MAX_BYTES / (group_bytes(p) + 1) + 1;
@@ -478,7 +483,7 @@ static uint64_t open_bytes(const struct qry_plan *p)
     return n_open * group_bytes(p);
 }
 
-/* Pieces of whole groups, or of a part of one large group. */
+/* Cut pieces that consist of whole groups, or of a part of one large group. */
 static int cut_groups(struct qry_plan *p, struct ts_error *err)
 {
     size_t at = 0, n_groups = 0, most_groups = (size_t)(PIECE_MAX_BYTES / (group_bytes(p) + 1)) + 1;
@@ -501,7 +506,7 @@ static int cut_groups(struct qry_plan *p, struct ts_error *err)
             order[at++] = group->members[i];
         }
         n_groups++;
-        if (group->n > p->chunk) { /* its last piece is its own, too */
+        if (group->n > p->chunk) { /* its last piece has no other groups either */
             first[++p->n_pieces] = (uint32_t)at;
             n_groups = 0;
         }

@@ -16,8 +16,8 @@ struct run {
     struct qry_sub_run
         *subs;         /* [2 * spec->n_subs]: those of the spec, and divisors of averages over rollups */
     size_t n_subs;     /* sub runs begun */
-    size_t *main;      /* [spec->n_subs] place in subs of each sub query */
-    size_t *divisor;   /* [spec->n_subs] and of its divisor; 0 = none */
+    size_t *main;      /* [spec->n_subs] index in subs of each sub query */
+    size_t *divisor;   /* [spec->n_subs] index in subs of its divisor; 0 = none */
     unsigned *attempt; /* [spec->n_subs] which attempt is read (query/execution/rollup.h) */
     struct qry_histogram *histograms; /* [spec->n_subs] queries of histograms, which have no sub run */
 };
@@ -31,7 +31,7 @@ static bool same_second(const struct qry_result *r)
     return false;
 }
 
-/* Fold points i..e into one; false: there is no value but NaN. */
+/* Aggregate points i..e into one; false: all values are NaN. */
 static int fold_second(const struct qry_agg *agg, const struct qry_result *r, size_t i, size_t e, void *state,
                        struct qry_budget *budget, struct qry_value *out, struct ts_error *err)
 {
@@ -75,7 +75,7 @@ static int join_seconds(const struct qry_agg *agg, struct qry_result *r, struct 
     if (state)
         memset(state, 0, agg->bucket_acc->state_bytes);
     if (!r->is_int) {
-        /* an answer may change its kind: avg of integers */
+        /* the kind of the values may change, as in an average of integers */
         rc = qry_result_flags(r, err);
         if (rc == 0)
             memset(r->is_int, r->all_int, r->n);
@@ -113,12 +113,13 @@ static int64_t lap(int64_t *since_ns)
     return took;
 }
 
-/* Rows and points of an average over rollups are those of its sums and counts; what was tried in vain counts too. */
+/* Rows and points of an average over rollups are those of its sums and counts. Attempts without data are
+ * counted too. */
 static void count_read(const struct run *run, const struct qry_spec *spec, struct qry_stats *stats)
 {
     for (size_t s = 0; s < spec->n_subs && s < stats->n_subs && run->main[s] < run->n_subs; s++) {
         if (s && !run->main[s])
-            break; /* planning ended before it */
+            break; /* it was not planned */
         size_t runs[2] = {run->main[s], run->divisor[s]};
         stats->subs[s].n_series = run->subs[runs[0]].plan.n;
         stats->subs[s].n_groups = run->subs[runs[0]].plan.n_groups;
@@ -180,7 +181,7 @@ static int emit_group(struct sto_store *st, struct qry_sub_run *sr, size_t g, st
     return rc;
 }
 
-/* The best groups only. */
+/* Emit only the groups that rank best. */
 static int emit_top(struct sto_store *st, struct qry_sub_run *sr, struct qry_stats *stats, qry_series_fn emit,
                     void *arg, struct ts_error *err)
 {
@@ -212,7 +213,7 @@ static int group_all(const struct qry_spec *spec, struct run *run, struct ts_err
     return 0;
 }
 
-/* The next sub run, its series chosen already. */
+/* Begin the next sub run, whose series are already selected. */
 static int begin_run(struct run *run, struct sto_snap *snap, struct ts_pool *pool, struct qry_budget *budget,
                      struct ts_error *err)
 {
@@ -281,7 +282,7 @@ static void release_runs(const struct qry_spec *spec, struct run *run)
     run->n_subs = 0;
 }
 
-/* Before memory is taken for each sub query. */
+/* Check the number of sub queries before memory is allocated for each. */
 static int check_subs(const struct qry_spec *spec, struct qry_limit *limit, struct ts_error *err)
 {
     if (!limit || !limit->max_subs || spec->n_subs <= limit->max_subs)

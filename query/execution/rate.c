@@ -12,7 +12,7 @@ static double reset_rate(const struct qry_rate *r, double diff, double seconds)
     return r->reset_value > 0 && rate > (double)r->reset_value ? 0 : rate;
 }
 
-/* Between points k and k+1; false: no rate here. */
+/* The rate between points k and k+1; false: there is none. */
 static bool one_rate(const struct qry_rate *r, const struct qry_span *s, size_t k, bool int0, bool int1,
                      uint64_t v0, double *out)
 {
@@ -60,7 +60,7 @@ void qry_rate_span(const struct qry_rate *r, bool compat, struct qry_span *s)
         v0 = next;
         if (!keep)
             continue;
-        /* n <= k: what is overwritten has been read */
+        /* n <= k, so the overwritten value has been read already */
         s->v[n] = ts_double_bits(rate);
         s->ts[n] = s->ts[k + 1];
         n++;

@@ -5,10 +5,10 @@
 
 #include "query/language/cond.h"
 
-#define REPORT_ROWS   64   /* rows between two looks at the budget */
+#define REPORT_ROWS   64   /* rows between two checks of the budget */
 #define REPORT_POINTS 8192 /* or points */
 
-/* A reading at work. */
+/* A running reading. */
 struct reader {
     struct qry_reading *r;
     struct sto_merge *scan; /* owned; NULL: there is nothing to read */

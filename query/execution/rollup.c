@@ -1,8 +1,9 @@
 /*
- * rollup.c - which rollups answer a sub query; a plan for visible series becomes one for the internal series beside them.
+ * rollup.c - chooses the rollups that answer a sub query, and converts a plan for visible series to one for
+ * their internal series.
  *
- * An interval fits if it divides the downsampling interval; with a zone's calendar if it divides every bucket whatever
- * the zone's offsets are.
+ * An interval fits if it divides the downsampling interval; with the calendar of a zone it must divide every
+ * bucket, whatever offsets the zone has.
  */
 #include "query/execution/rollup.h"
 
@@ -93,7 +94,7 @@ int qry_rollup_choose(const struct qry_spec *spec, const struct qry_sub *sub, un
 }
 
 /* --- plans over internal series --- */
-/* An internal series and whose it is. */
+/* An internal series and the visible series that it belongs to. */
 struct pair {
     const struct sto_series *internal;
     uint32_t pos; /* of the visible series in the plan */
@@ -105,7 +106,7 @@ static int cmp_pairs(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Members of groups by their new positions; groups without any go. */
+/* Set the members of groups by their new positions, and remove groups without members. */
 static void regroup(struct qry_plan *p, const struct pair *pairs)
 {
     uint32_t *members = ts_arena_alloc(p->arena, p->n * sizeof *members + 1);
@@ -127,7 +128,7 @@ static void regroup(struct qry_plan *p, const struct pair *pairs)
     }
     for (size_t i = 0; i < p->n; i++) {
         struct qry_group *g = &groups[place[p->group_of[pairs[i].pos]]];
-        ((uint32_t *)(uintptr_t)g->members)[g->n++] = (uint32_t)i; /* ours, being filled */
+        ((uint32_t *)(uintptr_t)g->members)[g->n++] = (uint32_t)i; /* owned by this function, being filled */
         group_of[i] = (uint32_t)(g - groups);
     }
     p->groups = groups;
@@ -193,7 +194,7 @@ void qry_rollup_plan(struct sto_catalog *cat, const struct qry_rollup_use *use, 
     ts_buf_release(&name);
 }
 
-/* Number of the series that is seen, and its place. */
+/* Number of a visible series, and its position. */
 struct place {
     uint32_t id, pos;
 };

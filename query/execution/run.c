@@ -1,5 +1,5 @@
 /*
- * run.c - pieces of a sub query.
+ * run.c - reads the pieces of a sub query on threads of a pool.
  */
 #include "query/execution/run.h"
 
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* What one piece needs while it reads. */
+/* State of one piece while it is read. */
 struct work {
     struct qry_sub_run *r;
     struct qry_piece *piece;
@@ -17,7 +17,7 @@ struct work {
     size_t *at;           /* dense with rate: buckets of the span */
     size_t cap_at;
     double *buf;                      /* dense: memory for all buckets */
-    const struct sto_series **series; /* its series, if they are no run of the plan's */
+    const struct sto_series **series; /* its series, if they are not adjacent in the plan */
 };
 
 int qry_sub_run_init(struct qry_sub_run *r, struct sto_snap *snap, struct qry_budget *budget,
@@ -52,7 +52,7 @@ void qry_sub_run_release(struct qry_sub_run *r)
     r->results = NULL;
 }
 
-/* The part of a group in this piece; the newest ones are the likeliest. NULL: no memory. */
+/* The part of a group in this piece; the newest parts are searched first. NULL: no memory. */
 static struct qry_part *part_of(struct work *w, uint32_t group, struct ts_error *err)
 {
     struct qry_piece *pc = w->piece;
@@ -66,7 +66,7 @@ static struct qry_part *part_of(struct work *w, uint32_t group, struct ts_error 
     return qry_part_open(part, &w->r->plan, group, w->r->budget, err) < 0 ? NULL : part;
 }
 
-/* Parts whose group ends in this piece are finished here: group accumulators are larger than answers. */
+/* Finish the parts whose whole group is in this piece, since group accumulators are larger than results. */
 static int finish_inner(struct work *w, struct qry_part *part, struct ts_error *err)
 {
     int rc = qry_part_finish(&part, 1, &w->r->plan, &w->r->results[part->group], err);
@@ -159,7 +159,7 @@ static int take_row(void *arg, const struct sto_row *row, struct ts_error *err)
     return qry_span_append(&w->span, row->key.hour, row->cells, err);
 }
 
-/* Groups that end in this piece. */
+/* Finish the groups that end in this piece. */
 static int finish_parts(struct work *w, struct ts_error *err)
 {
     int rc = 0;
@@ -303,7 +303,7 @@ static int join_dense(struct qry_sub_run *r, struct ts_error *err)
     return rc;
 }
 
-/* The spans of a group and their ranks, together. */
+/* Collect the spans of a group and their ranks. */
 static int join_members(struct qry_sub_run *r, size_t g, struct ts_error *err)
 {
     const struct qry_plan *p = &r->plan;

@@ -1,5 +1,6 @@
 /*
- * select.c - filters of a sub query into series: names to ids, conditions for the catalog.
+ * select.c - finds the series of a sub query: looks up the ids of names and converts filters to conditions
+ * for the catalog.
  *
  * Not here   groups and ranges (plan.c)
  */
@@ -13,8 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NEAR_MAX_NAMES 2000   /* of a kind that are compared with an unknown one */
-#define NEAR_MAX_IDS   100000 /* that are looked at for it; many may be forgotten */
+#define NEAR_MAX_NAMES 2000   /* most names of a kind that are compared with an unknown one */
+#define NEAR_MAX_IDS   100000 /* most ids that are visited for this; many may be forgotten */
 
 static int no_such(struct ts_error *err, const char *kind, struct ts_slice name)
 {
@@ -37,7 +38,7 @@ void qry_select_near(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_
     struct ts_near near;
     uint32_t max = sto_uid_max(cat, kind);
     size_t n = err ? strlen(err->text) : 0;
-    if (kind == STO_UID_METRIC && err && name.n && memchr(name.p, '=', name.n)) { /* no metric has one */
+    if (kind == STO_UID_METRIC && err && name.n && memchr(name.p, '=', name.n)) { /* metrics have no '=' */
         (void)snprintf(err->text + n, sizeof(err->text) - n,
                        "; METRIC{tag=value} has lost its braces: in a shell it needs quotes, with curl -g");
         return;
@@ -89,7 +90,8 @@ static int make_cond(struct sto_catalog *cat, const struct qry_filter *f, bool m
     if (f->any)
         return 0;
     cond->match = f->type->match;
-    cond->arg = (void *)(uintptr_t)f; /* constant: match of a type without open only reads it */
+    /* not changed: the match function of a type without open only reads it */
+    cond->arg = (void *)(uintptr_t)f;
     if (f->type->open) {
         TS_TRY(f->type->open(f, budget, state, err));
         cond->arg = *state;
@@ -159,7 +161,7 @@ static int hex_digit(char c)
     return -1;
 }
 
-/* Ids have 3 or 4 bytes each: the width that gives an odd number of ids is right. */
+/* Ids have 3 or 4 bytes each; the right width is the one that gives an odd number of ids. */
 int qry_tsuid_ids(struct ts_slice hex, uint32_t ids[QRY_TSUID_MAX_IDS], size_t *out_n)
 {
     size_t width = hex.n % 6 == 0 && hex.n / 6 % 2 == 1 ? 6 : 8;
@@ -195,7 +197,7 @@ int qry_select_tsuid(struct sto_catalog *cat, struct ts_slice hex, const struct 
     return 0;
 }
 
-/* 3 bytes an id, 4 where they do not fit. */
+/* Bytes of an id: 3, or 4 if an id does not fit. */
 static int tsuid_width(uint32_t all)
 {
     return all >> 24 ? 8 : 6;
@@ -237,7 +239,7 @@ int qry_tsuid_plain(struct ts_slice hex, struct ts_buf *out, struct ts_error *er
     return 0;
 }
 
-/* Numbers of the set, some at a time. */
+/* Take the series of the set, some at a time. */
 static int take_series(const struct sto_catalog *cat, const roaring_bitmap_t *set, struct qry_budget *budget,
                        const struct sto_series **out, size_t *out_n, struct ts_error *err)
 {

@@ -21,15 +21,15 @@
 
 #define MAX_COLUMNS 10000 /* most value columns */
 
-/* A value on its way into a row. */
+/* A value that will be put into a row. */
 struct item {
     struct qry_total t; /* its cell; tags and ids are copies in the arena */
-    int64_t order_ms;   /* place of its interval of time; 0 without one */
+    int64_t order_ms;   /* position of its interval of time; 0 without one */
     uint32_t column;    /* index among the values of one combination: the sub query, or its earlier value */
     uint32_t rank;      /* rank of its combination among the best; 0 without top or bottom */
     uint32_t pivot;     /* number of its value of the key that makes columns */
 };
-/* A row: neighbours in the sorted items. */
+/* A row: adjacent items of the sorted list. */
 struct row {
     size_t first, n;
 };
@@ -54,11 +54,12 @@ struct table {
     size_t pivot_tag;     /* index of the key; SIZE_MAX: none, or one of time */
     bool pivot_weekday, pivot_hour;
     struct qry_keep keep;
-    uint32_t *ranks; /* of keep's rows */
+    uint32_t *ranks; /* rank of each row of keep */
     /* what is being collected */
     uint32_t column;
-    bool before;    /* cells are moved to those that they are compared with */
-    size_t n_steps; /* since the last look at the limits */
+    /* the earlier range is collected, whose cells get the times of those that they are compared with */
+    bool before;
+    size_t n_steps; /* since the last check of the limits */
     qry_total_fn emit;
     void *arg;
 };
@@ -79,7 +80,7 @@ static uint32_t rank_of(const struct table *tb, const uint32_t *ids)
         else
             hi = mid;
     }
-    return (uint32_t)k->n; /* the others */
+    return (uint32_t)k->n; /* all others */
 }
 
 static int collect(void *arg, const struct qry_total *t, struct ts_error *err)
@@ -90,7 +91,7 @@ static int collect(void *arg, const struct qry_total *t, struct ts_error *err)
     struct item it = {.t = *t, .order_ms = by->n ? t->ts_ms : 0, .column = tb->column};
     if (tb->before && !qry_compare_move(tb->spec, &it.t))
         return 0;
-    if (tb->spec->compare_n && by->n) /* cells of both runs must meet */
+    if (tb->spec->compare_n && by->n) /* cells of both runs must have the same keys */
         it.order_ms = qry_compare_start_ms(tb->spec->tz, &it.t);
     struct ts_slice *tags = qry_arena_take(&tb->arena, n_tags, sizeof *tags, err);
     uint32_t *ids = tags ? qry_arena_take(&tb->arena, n_tags, sizeof *ids, err) : NULL;
@@ -108,7 +109,7 @@ static int collect(void *arg, const struct qry_total *t, struct ts_error *err)
     return 0;
 }
 
-/* One run of totals into the items. */
+/* Collect one run of totals in the items. */
 static int collect_sub(struct table *tb, size_t sub, bool before, struct ts_error *err)
 {
     struct qry_spec one = *tb->spec;
@@ -122,7 +123,7 @@ static int collect_sub(struct table *tb, size_t sub, bool before, struct ts_erro
     return qry_totals(tb->st, tb->pool, &one, tb->limit, collect, tb, err);
 }
 
-/* --- the best --- */
+/* --- selecting the best --- */
 
 static double number(const struct qry_total *t)
 {
@@ -207,7 +208,7 @@ static int keep_best(struct table *tb, size_t n, struct ts_error *err)
     return 0;
 }
 
-/* Which tag cells are shown: by their value over the whole time. */
+/* Find the tag cells that are shown, by their value over the whole range. */
 static int find_best(struct table *tb, struct ts_error *err)
 {
     struct qry_spec flat = *tb->spec;
@@ -217,7 +218,7 @@ static int find_best(struct table *tb, struct ts_error *err)
     flat.fill_zero = flat.fill_null = false;
     TS_TRY(ranked_tags(tb, &flat, err));
     tb->n_tags = flat.n_by_tags;
-    tb->pivot_tag = SIZE_MAX; /* its columns come later */
+    tb->pivot_tag = SIZE_MAX; /* its columns are made later */
     TS_TRY(qry_totals(tb->st, tb->pool, &flat, tb->limit, collect, tb, err));
     for (size_t i = 0; i < tb->n; i++)
         if (!isnan(number(&tb->items[i].t)))
@@ -443,7 +444,7 @@ static bool is_partial(const struct qry_spec *spec, const struct qry_total *t)
     return t->ts_ms < spec->start_ms || (to_ms > last_ms && t->ts_ms < last_ms);
 }
 
-/* Rows as they are made. */
+/* Emit rows as they are made. */
 static int pass_on(void *arg, const struct qry_total *t, struct ts_error *err)
 {
     struct table *tb = arg;

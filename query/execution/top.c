@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* A series in the race. */
+/* A series that is ranked. */
 struct ranked {
     double value;
     bool bottom;
@@ -17,7 +17,7 @@ struct ranked {
     struct qry_labels labels;
 };
 
-/* Rank of a series; false: it has no number. */
+/* Rank of a series; false: it has no value other than NaN. */
 static bool rank_of(enum qry_top_by rank, const struct qry_result *r, double *out)
 {
     struct ts_xsum sum;

@@ -1,9 +1,10 @@
 /*
- * totals.c - totals by day, hour and tags: one aggregator over all points of a cell, nothing in between.
+ * totals.c - totals by day, hour and tags: one aggregator over all points of a cell, without downsampling or
+ * grouping before.
  *
- * A series' tag cell is found once, its time cell once a row; a row that no border cuts goes in as a summary
- * or as one array. Each piece of series has its own set of states (cellset.h); they are joined in the order of
- * the pieces.
+ * A series' tag cell is found once, its time cell once a row; a row that lies within one interval of time is
+ * added as a summary or as one array. Each piece of series has its own set of states (cellset.h); they are
+ * joined in the order of the pieces.
  *
  * Threads    pieces and columns spread over the pool; emit runs in the caller's thread
  */
@@ -28,14 +29,14 @@ struct totals {
     size_t n_pieces;
 };
 
-/* What one piece works with. */
+/* State of one piece. */
 struct piece {
     struct totals *t;
     struct qry_cellset *set; /* its states */
     struct qry_feed feed;
     size_t first;   /* position of its first series */
     uint32_t group; /* of the current series */
-    size_t at;      /* stretch where the search begins */
+    size_t at;      /* interval at which the search begins */
 };
 
 static int begin_series(void *arg, size_t i, struct ts_error *err)
@@ -47,7 +48,7 @@ static int begin_series(void *arg, size_t i, struct ts_error *err)
     return 0;
 }
 
-/* One row into its cells. */
+/* Add one row to its cells. */
 static int add_row(void *arg, const struct sto_row *row, struct ts_error *err)
 {
     struct piece *pc = arg;
@@ -99,7 +100,7 @@ static int read_piece(void *arg, size_t i, struct ts_error *err)
     return rc;
 }
 
-/* All pieces into the first one, in their order. */
+/* Join all pieces into the first one, in their order. */
 static int join_all(struct totals *t, struct ts_error *err)
 {
     struct ts_budget *before = ts_xsum_account(t->budget.memory);
@@ -120,7 +121,7 @@ static void totals_release(struct totals *t)
 }
 
 /* --- output --- */
-/* A tag cell by its texts. */
+/* A tag cell as text. */
 struct label {
     const struct ts_slice *values; /* in the order of by_tags */
     const uint32_t *ids;           /* of the values */
@@ -166,13 +167,13 @@ static int make_labels(const struct sto_catalog *cat, struct totals *t, struct l
 struct output {
     struct totals *t;
     const struct label *labels; /* sorted */
-    const uint32_t *place;      /* of each group among them */
+    const uint32_t *place;      /* index of each group among them */
     qry_total_fn emit;
     void *arg;
-    size_t n_steps; /* since the last look at the limits */
+    size_t n_steps; /* since the last check of the limits */
 };
 
-/* One cell; state NULL: it has no points. */
+/* Emit one cell; state NULL: it has no points. */
 static int emit_cell(struct output *o, size_t cell, const struct ts_civil *local, const struct label *l,
                      const void *state, struct ts_error *err)
 {
@@ -203,13 +204,13 @@ static int emit_cell(struct output *o, size_t cell, const struct ts_civil *local
     return o->emit(o->arg, &out, err);
 }
 
-/* Pages of neighbouring cells, by the places of their groups. */
+/* Pages of adjacent cells, in the order of their groups. */
 struct run {
     struct qry_page **pages;
     size_t n;
 };
 
-/* Cell k of the pages of a run; with fill zero of all groups. */
+/* Emit cell k of the pages of a run; with fill policy zero, for all groups. */
 static int emit_time(struct output *o, size_t cell, const struct run *run, struct ts_error *err)
 {
     struct totals *t = o->t;
@@ -244,7 +245,7 @@ static int emit_all(struct output *o, struct ts_error *err)
             if (!t->plan.spec->fill_zero && !left)
                 return 0;
             if (!t->plan.spec->fill_zero && run.pages[0]->no > no) {
-                no = run.pages[0]->no; /* nothing is in between */
+                no = run.pages[0]->no; /* there are no cells in between */
                 cell = no * QRY_PAGE_CELLS;
             }
             for (run.n = 0; run.n < left && run.pages[run.n]->no == no;)
@@ -255,7 +256,7 @@ static int emit_all(struct output *o, struct ts_error *err)
     return 0;
 }
 
-/* Hours that lie in one stretch, all of them read. */
+/* Mark the hours that lie within one interval and that are read completely. */
 static int whole_hours(struct totals *t, struct ts_error *err)
 {
     struct qry_plan *p = &t->plan;
@@ -281,7 +282,7 @@ static int plan_totals(struct sto_store *st, const struct qry_spec *spec, struct
                            &t->budget, arena, p, err));
     t->ops = p->sub->agg->bucket_acc;
     if (!t->ops)
-        return ts_error_set(err, TS_EINVAL, "The aggregator none makes no totals");
+        return ts_error_set(err, TS_EINVAL, "The aggregator none has no totals");
     p->from_ms = spec->start_ms;
     p->to_ms = spec->end_ms + 1;
     p->chunk = qry_plan_chunk(p->n, (p->to_ms - p->from_ms) / TS_HOUR_MS, t->ops->add_hour != NULL);

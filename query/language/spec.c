@@ -34,7 +34,7 @@ static int parse_by(const struct qry_spec_text *text, struct ts_arena *arena, st
     for (size_t i = 0; i < out->n_subs; i++) {
         const struct qry_sub *sub = &out->subs[i];
         if (qry_agg_is_none(sub->agg))
-            return ts_error_set(err, TS_EINVAL, "The aggregator none makes no totals");
+            return ts_error_set(err, TS_EINVAL, "The aggregator none has no totals");
         if (sub->n_percentiles || sub->histogram_buckets)
             return ts_error_set(err, TS_EINVAL, "Totals are of points, not of histograms");
         if (sub->downsample.on || sub->rate.on)

@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 
-#define HOLES 64 /* of one segment that are told apart */
+#define HOLES 64 /* of one segment that are distinguished */
 #define TRIES 3  /* some errors of a disk pass */
 
 /* A range that can't be read; only the end of the segment shows whether it is torn or damaged. */

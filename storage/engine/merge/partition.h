@@ -99,7 +99,7 @@ struct sto_pick {
     uint64_t bytes;           /* of the files */
     bool final;               /* nothing older overlaps: additions have all they add to */
     bool keep_tombs;          /* tombstones are kept, whatever they delete here */
-    uint64_t gen_lo, gen_hi;  /* of what is written: the highest also counts the tombstones carried out */
+    uint64_t gen_lo, gen_hi;  /* of what is written: the highest also counts the tombstones applied */
     struct sto_cut cuts[STO_SPLIT]; /* of what is written, ascending */
     size_t n_cuts;
     uint64_t n_looked; /* number of files visited, the cost of the pick */

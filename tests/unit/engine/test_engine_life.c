@@ -19,7 +19,7 @@ static void test_engine_life__no_descriptor_refuses_and_resumes_without_loss(voi
         for (unsigned s = 0; s < N_SERIES; s++)
             assert_true(put(e, 0, s, 1));
         turn_all(e, n_ports);
-        assert_non_null(strstr(sto_engine_refusing(e, &code), "no descriptor is left"));
+        assert_non_null(strstr(sto_engine_refusing(e, &code), "no file descriptor is free"));
         assert_int_equal(code, TS_EMFILE);
         assert_false(put(e, 0, 0, 2));
         sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_DISK, on_answer, &refused);

@@ -137,7 +137,7 @@ static void test_engine_space__no_memory_is_told_apart(void **state)
         sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_LOG, on_answer, &refused);
         wait_answer(e, 1, &refused);
         assert_int_equal(refused.rc, TS_ENOMEM);
-        assert_non_null(strstr(refused.text, "memory is gone"));
+        assert_non_null(strstr(refused.text, "memory is exhausted"));
         sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_LOG, on_answer, &taken);
         wait_answer(e, 1, &taken);
         assert_int_equal(taken.rc, 0);

@@ -1,6 +1,6 @@
 /*
- * test_store_windows.c - a store in a long life: windows that can't be merged, space that deletes give back, what merges
- * and scans cost, by counts.
+ * test_store_windows.c - a store in a long life: windows that can't be merged, space that deletes give back,
+ * descriptors.
  */
 #include "tests/unit/storage/windows_kit.h"
 
@@ -365,23 +365,6 @@ static void test_store_windows__files_that_readers_hold_are_counted(void **state
 
 /* --- space that deletes give back --- */
 
-static uint64_t tombs_looked_at(struct sto_store *st, unsigned series)
-{
-    const struct sto_series *s = kit_series(st, series);
-    struct sto_snap *snap = sto_snap_take(st);
-    struct sto_scan_spec spec = {
-        .metric = s->metric, .series = &s, .n_series = 1, .from_ms = T0, .to_ms = T0 + DAY, .final = true};
-    struct sto_merge *scan;
-    struct sto_row row;
-    assert_int_equal(sto_scan(snap, &spec, &scan, NULL), 0);
-    while (sto_merge_next(scan, &row, NULL) == 1)
-        ;
-    uint64_t n = sto_merge_counts(scan)->n_tombs;
-    sto_merge_free(scan);
-    sto_snap_release(snap);
-    return n;
-}
-
 /* Points of series 0 that do not pack well, in one file. */
 static struct sto_store *noisy_day(struct t_faultfs *f)
 {
@@ -534,69 +517,6 @@ static void test_store_windows__flushes_leave_spare_descriptors(void **state)
     assert_int_equal(t_folder_remove(folder), 0);
 }
 
-/* --- what it costs --- */
-
-/* Calls of the file system for a full merge of two generations over so many days. */
-static uint64_t cost_of(int64_t n_days)
-{
-    struct t_faultfs *f = t_faultfs_new(1);
-    clocks(T0 + 10 * DAY, 1000);
-    struct sto_store *st = open_at(f, 0, 1);
-    for (int k = 0; k < 2; k++) {
-        for (int64_t d = 0; d < n_days; d++)
-            put_at(st, 0, T0 - d * DAY, k);
-        flush_to(st, STO_LEVEL_FILES);
-    }
-    uint64_t n = t_faultfs_calls(f, T_OP_ALL);
-    flush_to(st, STO_LEVEL_COMPACT);
-    n = t_faultfs_calls(f, T_OP_ALL) - n;
-    assert_int_equal(seen(st, 0).n, n_days);
-    assert_int_equal(seen(st, 0).sum, n_days);
-    kit_close(st);
-    t_faultfs_free(f);
-    return n;
-}
-
-static void test_store_windows__merging_many_days_is_linear(void **state)
-{
-    (void)state;
-    uint64_t a = cost_of(200), b = cost_of(800);
-    print_message("calls for 200 days: %llu, for 800: %llu\n", (unsigned long long)a, (unsigned long long)b);
-    assert_true(b < a * 6);
-}
-
-static void test_store_windows__deletes_cost_other_series_nothing(void **state)
-{
-    (void)state;
-    struct t_faultfs *f = t_faultfs_new(1);
-    clocks(T0, 1000);
-    struct sto_store *st = open_at(f, 0, 0);
-    for (int64_t h = 0; h < 20; h++) {
-        put_at(st, 0, T0 + h * 3600000, 1);
-        put_at(st, 1, T0 + h * 3600000, 1);
-    }
-    flush_to(st, STO_LEVEL_FILES);
-    for (int64_t i = 0; i < 30000; i++) {
-        assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 0), T0 + i * 2, T0 + i * 2), 0);
-        if (i % 200 == 0)
-            sto_port_turn(sto_port(st, 0));
-    }
-    sto_port_turn(sto_port(st, 0));
-    assert_int_equal(tombs_looked_at(st, 1), 0);
-    assert_int_equal(tombs_looked_at(st, 0), 30000); /* once, not for each row */
-    flush_to(st, STO_LEVEL_FILES);
-    assert_int_equal(tombs_looked_at(st, 1), 0);
-    assert_int_equal(tombs_looked_at(st, 0), 30000);
-    assert_int_equal(seen(st, 0).n, 19);
-    assert_int_equal(seen(st, 1).n, 20);
-    flush_to(st, STO_LEVEL_COMPACT); /* all that they touch is rewritten: they go */
-    assert_int_equal(tombs_looked_at(st, 0), 0);
-    assert_int_equal(stat_of(st, "files.count"), 1);
-    assert_int_equal(seen(st, 0).n, 19);
-    kit_close(st);
-    t_faultfs_free(f);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -614,8 +534,6 @@ int main(void)
         CASE(test_store_windows__deleted_rows_of_settled_windows_go),
         CASE(test_store_windows__a_delete_is_carried_out_once),
         CASE(test_store_windows__flushes_leave_spare_descriptors),
-        CASE(test_store_windows__merging_many_days_is_linear),
-        CASE(test_store_windows__deletes_cost_other_series_nothing),
     };
     ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* errors are expected here */
     return cmocka_run_group_tests(tests, NULL, NULL);

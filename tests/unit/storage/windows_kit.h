@@ -77,6 +77,24 @@ static inline uint64_t stat_of(struct sto_store *st, const char *name)
     return s.value;
 }
 
+/* Tombstones that a scan of a series has looked at. */
+static inline uint64_t tombs_looked_at(struct sto_store *st, unsigned series)
+{
+    const struct sto_series *s = kit_series(st, series);
+    struct sto_snap *snap = sto_snap_take(st);
+    struct sto_scan_spec spec = {
+        .metric = s->metric, .series = &s, .n_series = 1, .from_ms = T0, .to_ms = T0 + DAY, .final = true};
+    struct sto_merge *scan;
+    struct sto_row row;
+    assert_int_equal(sto_scan(snap, &spec, &scan, NULL), 0);
+    while (sto_merge_next(scan, &row, NULL) == 1)
+        ;
+    uint64_t n = sto_merge_counts(scan)->n_tombs;
+    sto_merge_free(scan);
+    sto_snap_release(snap);
+    return n;
+}
+
 static inline void clocks(int64_t now_ms, int64_t mono_ms)
 {
     ts_clock_set_fake(now_ms);

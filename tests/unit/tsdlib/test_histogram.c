@@ -239,7 +239,8 @@ static void test_histogram__a_metric_has_all_buckets_of_its_histograms(void **st
 {
     static const char *const rows[][2] = {
         {"histogram m 1500000000 0,1=1:1,2=1 a=b", ""},
-        {"histogram m 1500000060 2,3=1:3,4=1:4,5=1:5,6=1 a=b", ""}, /* with u and o eight, as many as allowed */
+        {"histogram m 1500000060 2,3=1:3,4=1:4,5=1:5,6=1 a=b",
+         ""}, /* with u and o eight, as many as allowed */
         {"histogram m 1500000120 6,7=1 a=b",
          "histogram: illegal argument: More than 8 different buckets of a metric (histogram_max_buckets)\n"},
         {"histogram n 1500000120 6,7=1 a=b", ""},

@@ -36,17 +36,15 @@ static int set_up_cors(void **state)
 
 static int set_up_compat(void **state)
 {
-    static const char *const keys[] = {"compat", "opentsdb", NULL};
     (void)state;
-    t_daemon_open(&t, keys);
+    t_daemon_open(&t, (const char *const[]){"compat", "opentsdb", NULL});
     return 0;
 }
 
 static int set_up_old_times(void **state)
 {
-    static const char *const keys[] = {"allow_old_times", "true", NULL};
     (void)state;
-    t_daemon_open(&t, keys);
+    t_daemon_open(&t, (const char *const[]){"allow_old_times", "true", NULL});
     return 0;
 }
 
@@ -475,7 +473,8 @@ static void test_http__an_export_to_a_date_has_all_of_it(void **state)
 {
     (void)state;
     expect(post("/api/put", GOOD), "204", "");
-    expect(ask("GET /api/export?metric=m&from=2017-07-14&to=2017-07-14 HTTP/1.1\r\n\r\n"), "200", "m 1500000000 ");
+    expect(ask("GET /api/export?metric=m&from=2017-07-14&to=2017-07-14 HTTP/1.1\r\n\r\n"), "200",
+           "m 1500000000 ");
     const char *got = ask("GET /api/export?metric=m&to=2017-07-13 HTTP/1.1\r\n\r\n");
     expect(got, "200", "");
     assert_null(strstr(got, "m 1500000000"));
@@ -571,33 +570,30 @@ static void test_http__a_large_answer_has_its_own_status(void **state)
     }
 }
 
+#define CASE(name, set_up) cmocka_unit_test_setup_teardown(test_http__##name, set_up, tear_down)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_http__routes_and_methods, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_http__head_has_no_body, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_http__pipelined_requests_are_answered_in_order, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_http__limits_are_answered, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_http__limits_of_small_queries_hold, set_up_small_queries,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_http__nonsense_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_http__upgrade_offers_are_ignored, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_http__bodies_come_in_all_ways, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_http__gzip_both_ways, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_http__head_tells_the_length_of_get, set_up_large, tear_down),
-        cmocka_unit_test_setup_teardown(test_http__continue_is_not_for_http_1_0, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_http__put_judges_each_point, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_http__times_with_exponents_are_rounded_to_milliseconds,
-                                        set_up_old_times, tear_down),
-        cmocka_unit_test_setup_teardown(test_http__an_export_to_a_date_has_all_of_it, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_http__compat_refuses_what_opentsdb_refuses, set_up_compat,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_http__put_in_capitals_is_a_line, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_http__cors, set_up_cors, tear_down),
-        cmocka_unit_test_setup_teardown(test_http__a_client_may_go_at_any_time, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_http__a_large_answer_has_its_own_status, set_up_large,
-                                        tear_down),
+        CASE(routes_and_methods, set_up),
+        CASE(head_has_no_body, set_up),
+        CASE(pipelined_requests_are_answered_in_order, set_up),
+        CASE(limits_are_answered, set_up),
+        CASE(limits_of_small_queries_hold, set_up_small_queries),
+        CASE(nonsense_is_refused, set_up),
+        CASE(upgrade_offers_are_ignored, set_up),
+        CASE(bodies_come_in_all_ways, set_up),
+        CASE(gzip_both_ways, set_up),
+        CASE(head_tells_the_length_of_get, set_up_large),
+        CASE(continue_is_not_for_http_1_0, set_up),
+        CASE(put_judges_each_point, set_up),
+        CASE(times_with_exponents_are_rounded_to_milliseconds, set_up_old_times),
+        CASE(an_export_to_a_date_has_all_of_it, set_up),
+        CASE(compat_refuses_what_opentsdb_refuses, set_up_compat),
+        CASE(put_in_capitals_is_a_line, set_up),
+        CASE(cors, set_up_cors),
+        CASE(a_client_may_go_at_any_time, set_up),
+        CASE(a_large_answer_has_its_own_status, set_up_large),
         cmocka_unit_test_setup(test_http__a_stop_ends_what_is_under_way, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,6 +28,7 @@
 
 #define REST_FIRST_MS (10 * 60000ll) /* a window whose merge failed is left alone this long, */
 #define REST_MAX_MS   TS_DAY_MS      /* then twice as long and so on up to this */
+#define REST_FILES_MS 60000ll        /* for want of a descriptor, which says nothing about the window */
 
 uint64_t sto_engine__file_no(struct sto_engine *e)
 {
@@ -378,9 +379,12 @@ static void leave_alone(struct sto_engine *e, const struct sto_pick *pick, const
     struct sto_rest *r = rest_of(e, pick->window);
     int64_t lo, end;
     char from[64] = "";
-    r->pause_ms = r->pause_ms ? r->pause_ms * 2 : REST_FIRST_MS;
-    r->pause_ms = r->pause_ms > REST_MAX_MS ? REST_MAX_MS : r->pause_ms;
-    r->until_ms = ts_clock_mono_ns() / 1000000 + r->pause_ms;
+    int64_t pause_ms = REST_FILES_MS;
+    if (why->code != TS_EMFILE) {
+        r->pause_ms = r->pause_ms ? r->pause_ms * 2 : REST_FIRST_MS;
+        pause_ms = r->pause_ms = r->pause_ms > REST_MAX_MS ? REST_MAX_MS : r->pause_ms;
+    }
+    r->until_ms = ts_clock_mono_ns() / 1000000 + pause_ms;
     sto_window_span(r->window, &lo, &end);
     if (r->window.level < STO_WINDOW_ALL) {
         struct ts_civil c = ts_civil_from_ms(NULL, lo);
@@ -389,7 +393,7 @@ static void leave_alone(struct sto_engine *e, const struct sto_pick *pick, const
     ts_log(TS_LOG_ERROR,
            "merging files of a window (%s%s) failed; it is left alone for s=%lld, other windows are merged "
            "as usual: %s",
-           names[r->window.level], from, (long long)(r->pause_ms / 1000), why->text);
+           names[r->window.level], from, (long long)(pause_ms / 1000), why->text);
 }
 
 /* A merge of the window has succeeded: its next failure counts as the first. */

@@ -4,7 +4,8 @@
     tests/sim/mutate.py [--only NAME]... [--seeds N] [--jobs N] [--dir DIR]
 
 Each tests/sim/mutations/NAME.patch is applied to a copy of the tree; only `sim` is built there and run from seed 1 until one
-fails. Prints a table: mutation, first seed that fails, what it said. Exit 1 if a mutation was not noticed within N seeds (default
+fails. The simulation has no remote store: a patch whose text says "Noticed by test_x." is tried with that unit test instead.
+Prints a table: mutation, first seed that fails, what it said. Exit 1 if a mutation was not noticed within N seeds (default
 2000), or if a patch does not apply any more.
 """
 import argparse
@@ -44,12 +45,18 @@ def restore(files):
             path.write_bytes(text)
 
 
-def build(tree):
+def unit_test(patch):
+    """The unit test that has to notice a mutation; None: the simulation has to."""
+    named = re.search(r"^Noticed by (\w+)\.$", patch.read_text(), re.M)
+    return named and named.group(1)
+
+
+def build(tree, target="sim"):
     if not (tree / "build").exists():
         made = run(["cmake", "-S", tree, "-B", tree / "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DTSD_WERROR=OFF"])
         if made.returncode:
             sys.exit(made.stdout)
-    return run(["cmake", "--build", tree / "build", "--target", "sim"])
+    return run(["cmake", "--build", tree / "build", "--target", target])
 
 
 def first_failure(tree, seeds, jobs):
@@ -61,6 +68,13 @@ def first_failure(tree, seeds, jobs):
         if found:
             return found[0]
     return None
+
+
+def failed_test(tree, name):
+    """("name", text) if the unit test fails, or None."""
+    done = run([tree / "build/tests" / name], errors="replace")
+    found = re.findall(r"^\[  FAILED  \] (test_\w+)$", done.stdout, re.M)
+    return (name, ", ".join(dict.fromkeys(found)) or done.stdout[-200:]) if done.returncode else None
 
 
 def main():
@@ -91,14 +105,15 @@ def main():
                 bad += 1
                 restore(originals)
                 continue
-            made = build(tree)
+            test = unit_test(patch)
+            made = build(tree, test or "sim")
             if made.returncode:
                 print(f"{patch.stem:34} DOES NOT BUILD\n{made.stdout[-2000:]}", flush=True)
                 bad += 1
             else:
-                found = first_failure(tree, opt.seeds, opt.jobs)
+                found = failed_test(tree, test) if test else first_failure(tree, opt.seeds, opt.jobs)
                 bad += not found
-                print(f"{patch.stem:34} " + (f"seed {found[0]:<5} {found[1]}" if found else "NOT NOTICED"), flush=True)
+                print(f"{patch.stem:34} " + (f"{'' if test else 'seed '}{found[0]:<5} {found[1]}" if found else "NOT NOTICED"), flush=True)
             restore(originals)
     finally:
         if not opt.dir:

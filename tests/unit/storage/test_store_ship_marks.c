@@ -155,6 +155,39 @@ static void test_ship_marks__merges_keep_the_order_after_half_a_pass(void **stat
     teardown(&b);
 }
 
+/* What another writer has put there since is newer than what was shipped, whatever is merged here. */
+static void test_ship_marks__merges_leave_other_writers_alone(void **state)
+{
+    (void)state;
+    struct both b;
+    struct ship_names names;
+    struct r_result done = R_RESULT;
+    uint32_t meta = sto_meta_flags(STO_OP_PUT, TS_NUM_INT, 0, false);
+    int64_t m = 9;
+    struct sto_cells cells = {.meta = &meta, .m = &m, .n = 1};
+    setup(&b);
+    op(&b, 0, STO_OP_PUT, T0, 1);
+    op(&b, 0, STO_OP_PUT, T0 + 10000, 1);
+    ship_flush(b.st);
+    ship_all(b.st);
+    ship_names(&names, 0);
+    struct sto_remote_row row = {.series = names.s, .hour = (int32_t)(T0 / TS_HOUR_MS), .cells = &cells};
+    struct sto_shipment shipment = {.rows = &row, .n = 1};
+    b.r->ops->ship(b.r, &shipment, &(struct sto_remote_call){0}, r_done, &done);
+    assert_int_equal(done.rc, 0);
+    diary_add(&b.d, 0, T0, 9, meta);
+    for (int i = 1; i < 4; i++) {
+        op(&b, 0, STO_OP_PUT, T0 + i * 1000, i);
+        ship_flush(b.st);
+    }
+    assert_int_equal(sto_flush(b.st, STO_LEVEL_COMPACT, NULL), 0);
+    kit_expect_all(b.st, &b.d, "merged");
+    ship_all(b.st);
+    kit_expect_all(b.st, &b.d, "shipped");
+    ship_expect(b.r, &b.d, "shipped");
+    teardown(&b);
+}
+
 /* Hours that are never marked, and files between them of which everything was
  * shipped, do not end merging. */
 static void test_ship_marks__merges_go_on_beside_refused_rows(void **state)
@@ -226,6 +259,7 @@ int main(void)
         cmocka_unit_test(test_ship_marks__a_delete_that_is_lost_hides_nothing),
         cmocka_unit_test(test_ship_marks__refused_rows_stay),
         cmocka_unit_test(test_ship_marks__merges_keep_the_order_after_half_a_pass),
+        cmocka_unit_test(test_ship_marks__merges_leave_other_writers_alone),
         cmocka_unit_test(test_ship_marks__merges_go_on_beside_refused_rows),
         cmocka_unit_test(test_ship_marks__a_delete_waits_for_the_remote_store),
     };

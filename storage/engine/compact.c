@@ -7,7 +7,7 @@
  *
  * Threads    the compact thread, or a caller that waits; one at a time (compact_mu). Runs at low priority
  *            (nice 10). Retention runs between the rows of a merge, which may take hours.
- * Not here   choice of files (pick_rules.c), expired files (retention.c), damaged ones (remake.c), merging of
+ * Not here   choice of files (pick_rules.c, pick_deleted.c), expired files (retention.c), damaged ones (remake.c), merging of
  *            a row (merge_cells.c), naming files (output.c), the record of an interrupted merge
  *            (unfinished.c)
  */
@@ -429,7 +429,8 @@ static int one_merge(struct sto_engine *e, bool full, struct ts_error *failed, s
     struct sto_version *v = sto_engine_pin(e);
     struct sto_sst_info *infos = ts_xcalloc(v->n_ssts + 1, sizeof *infos);
     struct sto_pick_wear *wear = ts_xcalloc(v->n_ssts + 1, sizeof *wear);
-    struct sto_pick_opts opts = {.now_ms = ts_clock_ms(), .full = full, .wear = wear};
+    struct sto_pick_opts opts = {
+        .now_ms = ts_clock_ms(), .full = full, .wear = wear, .disk_full = is_disk_full(e)};
     struct sto_window *skip = resting(e, &opts.n_skip);
     struct sto_pick pick;
     struct ts_error why = {0};
@@ -440,7 +441,7 @@ static int one_merge(struct sto_engine *e, bool full, struct ts_error *failed, s
     for (size_t i = 0; i < v->n_ssts; i++)
         infos[i] = *sto_sst_info(v->ssts[i]);
     sto_wear_look(v, wear);
-    if (is_disk_full(e))
+    if (opts.disk_full)
         sto_unfinished__drop(e, "the disk is full");
     if (!pick_unfinished(e, v, infos, &opts, &pick))
         sto_ship__pick(e, v, infos, &opts, &pick);

@@ -1,9 +1,9 @@
 /*
  * wear.h - estimates how much of older files deletes have removed, so that their space is freed.
  *
- * Every merge leaves out what tombstones delete. A file that no other merge touches, since its window has
- * settled, is rewritten on its own when about a quarter of its points is deleted, or 30 days after the first
- * delete that concerns it. A tombstone that concerns no file any more is dropped.
+ * Every merge leaves out what tombstones delete. A file that no join will write within 30 days of the first
+ * delete that concerns it is rewritten on its own when about a quarter of its points is deleted, any other
+ * file after these 30 days. A tombstone that concerns no file any more is dropped.
  *
  * Threads    compact_mu held
  * Cost       each tombstone is compared once with each file that is older; then a look at each file

@@ -120,6 +120,7 @@ struct sto_pick_opts {
     const struct sto_pick_wear *wear; /* for each file; NULL: nothing was deleted */
     bool
         keep_tombs; /* tombstones stay when they have nothing left to delete: their files are only merged with each other */
+    bool disk_full; /* what was deleted does not wait for a join */
 };
 /** Pick the next merge; out->why is STO_PICK_NONE if no merge is due. */
 void sto_pick_next(const struct sto_sst_info *files, size_t n, const struct sto_pick_opts *opts,

@@ -1,6 +1,9 @@
 /*
  * pick_deleted.c - which files to write again because of deletes, and which files of tombstones to merge.
  *
+ * A join leaves out what was deleted, so a worn run that a join will write waits for it: it would be written twice. It does
+ * not wait if the join is due later than STO_WORN_AGE_MS after the first delete, or when the disk is full.
+ *
  * Not here   all other rules (pick_rules.c), how much was deleted (wear.c)
  */
 #include "storage/engine/merge/pick_int.h"
@@ -9,7 +12,21 @@
 
 /* --- what was deleted --- */
 
-static bool is_worn(const struct sto_pick__picker *p, const struct sto_pick__run *r)
+/* When the window above that of a run will be joined if nothing changes, or the join is given up; INT64_MAX: none is expected. */
+static int64_t join_due(struct sto_pick__picker *p, const struct sto_pick__run *r)
+{
+    const struct sto_window above = {(uint8_t)(r->w.level + 1), r->w.index >> 3};
+    int64_t lo, end;
+    if (above.level >= STO_WINDOW_ALL || sto_pick__is_skipped(p, above))
+        return INT64_MAX;
+    sto_window_span(above, &lo, &end);
+    return sto_pick__bytes_around(p, (uint8_t)(above.level + 1), lo, end - 1) < STO_JOINED_BYTES
+               ? end + STO_JOIN_AGE_MS
+               : INT64_MAX;
+}
+
+/* Joins are picked first: a run whose join is due and does not come is written by itself. */
+static bool is_worn(struct sto_pick__picker *p, const struct sto_pick__run *r)
 {
     uint64_t n_points = 0, n_dead = 0;
     int64_t since_ms = INT64_MAX;
@@ -19,8 +36,12 @@ static bool is_worn(const struct sto_pick__picker *p, const struct sto_pick__run
         n_dead += w->n_dead;
         since_ms = w->since_ms < since_ms ? w->since_ms : since_ms;
     }
-    return since_ms < INT64_MAX && (p->opts->full || n_dead >= n_points / STO_WORN_SHARE ||
-                                    since_ms < p->opts->now_ms - STO_WORN_AGE_MS);
+    if (since_ms == INT64_MAX || p->opts->full || since_ms < p->opts->now_ms - STO_WORN_AGE_MS)
+        return since_ms < INT64_MAX;
+    if (n_dead < n_points / STO_WORN_SHARE)
+        return false;
+    int64_t due = p->opts->disk_full ? INT64_MAX : join_due(p, r);
+    return due <= p->opts->now_ms || due - STO_WORN_AGE_MS > since_ms;
 }
 
 bool sto_pick__worn(struct sto_pick__picker *p, struct sto_pick *out)

@@ -89,8 +89,10 @@ bool sto_pick__close(struct sto_pick__picker *p, uint64_t max_bytes);
  * something newer than the choice overlaps it. The result applies all tombstones up to the generation
  * that it claims. *out_final: nothing older overlaps it. */
 uint64_t sto_pick__raised_gen(struct sto_pick__picker *p, bool *out_final);
-/** A run of which much was deleted, by itself: nothing can be in the way of that. false: there is
- * none. */
+/** Bytes of runs below a level that overlap lo..hi (ms); remembers the last sum, which neighbours need too. */
+uint64_t sto_pick__bytes_around(struct sto_pick__picker *p, uint8_t levels, int64_t lo, int64_t hi);
+/** A run of which much was deleted, by itself: nothing can be in the way of that. false: there is none, or a
+ * join comes anyway. */
 bool sto_pick__worn(struct sto_pick__picker *p, struct sto_pick *out);
 /** Files of tombstones that are done, or enough of them for a merge. */
 bool sto_pick__tombs(struct sto_pick__picker *p, struct sto_pick *out);

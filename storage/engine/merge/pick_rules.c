@@ -57,6 +57,17 @@ static bool is_small_enough(const struct sto_pick__run *r, uint64_t max_bytes)
     return r->around < max_bytes && (r->around < STO_JOINED_BYTES || r->bytes >= r->around / QUARTER);
 }
 
+uint64_t sto_pick__bytes_around(struct sto_pick__picker *p, uint8_t levels, int64_t lo, int64_t hi)
+{
+    if (p->known_levels != levels || p->known_lo != lo || p->known_hi != hi) {
+        p->known_levels = levels;
+        p->known_lo = lo;
+        p->known_hi = hi;
+        p->known_bytes = bytes_in(p, levels, lo, hi);
+    }
+    return p->known_bytes;
+}
+
 /* Does this run stay in its window, because its windows are old and small? */
 static bool stays_joined(struct sto_pick__picker *p, struct sto_pick__run *r, uint64_t max_bytes)
 {
@@ -66,14 +77,8 @@ static bool stays_joined(struct sto_pick__picker *p, struct sto_pick__run *r, ui
         return false;
     if (r->known)
         return is_small_enough(r, max_bytes);
-    if (p->known_levels != r->w.level + 1 || p->known_lo != lo || p->known_hi != hi) {
-        p->known_levels = (uint8_t)(r->w.level + 1);
-        p->known_lo = lo;
-        p->known_hi = hi;
-        p->known_bytes = bytes_in(p, p->known_levels, lo, hi);
-    }
     r->known = true;
-    r->around = p->known_bytes;
+    r->around = sto_pick__bytes_around(p, (uint8_t)(r->w.level + 1), lo, hi);
     return is_small_enough(r, max_bytes);
 }
 

@@ -421,7 +421,8 @@ static void test_store_windows__deleted_rows_of_settled_windows_go(void **state)
     assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 0), 0, STO_MAX_TS_MS), 0);
     flush_to(st, STO_LEVEL_FILES);
     assert_int_equal(sto_store_pump_merges(st, NULL), 0);
-    assert_int_equal(stat_of(st, "files.points"), 6000); /* it was half of each file */
+    /* It was half of each file. Those of the last days will be joined soon and wait. */
+    assert_true(stat_of(st, "files.points") <= 6000 + 8 * 60);
     /* A hundredth of the points is not worth it yet. */
     assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 2), T0 - 99 * DAY, T0 - 99 * DAY + 59000), 0);
     flush_to(st, STO_LEVEL_FILES);
@@ -431,6 +432,7 @@ static void test_store_windows__deleted_rows_of_settled_windows_go(void **state)
             put_at(st, 1, T0 + d * DAY + k * 1000, 1);
         flush_to(st, STO_LEVEL_FILES);
         assert_int_equal(sto_store_pump_merges(st, NULL), 0);
+        assert_true(d < 31 || stat_of(st, "files.points") <= 6000 + (uint64_t)d * 60);
     }
     assert_int_equal(seen(st, 2).n, 5940);
     assert_int_equal(stat_of(st, "files.points"), 5940 + 39 * 60);

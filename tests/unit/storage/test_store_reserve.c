@@ -2,7 +2,7 @@
  * test_store_reserve.c - a full disk and the reserve: a store opens, answers, refuses puts, flushes with the room
  * that is given up, and goes on when there is room again.
  */
-#include "tests/unit/storage/store_kit.h"
+#include "tests/unit/storage/windows_kit.h"
 
 #define RESERVE_BYTES (256u << 10)
 #define RESERVE       "/db/RESERVE"
@@ -203,6 +203,36 @@ static void test_store_reserve__a_flush_may_use_it(void **state)
     t_faultfs_free(f);
 }
 
+/* What was deleted waits for the join of its window, but not when the disk is full. */
+static void test_store_reserve__deletes_free_a_full_disk(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    struct ts_error err = {0};
+    opts.own_threads = false;
+    opts.pumped = true;
+    opts.reserve_bytes = RESERVE_BYTES;
+    clocks(T0 + TS_DAY_MS / 4, 1000);
+    struct sto_store *st = kit_open(&opts);
+    for (int64_t i = 0; i < 2000; i++)
+        put_at(st, 0, T0 + i * 1000, i);
+    flush_to(st, STO_LEVEL_FILES);
+    assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 0), T0, T0 + 999999), 0);
+    flush_to(st, STO_LEVEL_FILES);
+    assert_int_equal(sto_store_pump_merges(st, NULL), 0);
+    assert_int_equal(stat_of(st, "files.points"), 2000);
+    put_at(st, 0, T0 - 1000, 1);
+    flush_to(st, STO_LEVEL_DISK);
+    t_faultfs_set_capacity(f, used_bytes(f));
+    assert_int_equal(sto_flush(st, STO_LEVEL_FILES, &err), 0);
+    assert_non_null(sto_store_refusing(st));
+    assert_int_equal(sto_store_pump_merges(st, NULL), 0);
+    assert_int_equal(stat_of(st, "files.points"), 1001);
+    kit_close(st);
+    t_faultfs_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +241,7 @@ int main(void)
         cmocka_unit_test(test_store_reserve__a_disk_that_is_full_at_syncs_is_read),
         cmocka_unit_test(test_store_reserve__every_change_is_refused_for_the_same_reason),
         cmocka_unit_test(test_store_reserve__a_flush_may_use_it),
+        cmocka_unit_test(test_store_reserve__deletes_free_a_full_disk),
     };
     ts_log_set_level(TS_LOG_ERROR);
     return cmocka_run_group_tests(tests, NULL, NULL);

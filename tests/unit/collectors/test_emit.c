@@ -72,11 +72,13 @@ static void test_emit__lines_of_programs(void **state)
     (void)state;
     with(&p, (struct col_emit_opts){.host = "h"});
     static const char *const good[] = {"a.b 1500000000 1 k=v", "put  a 1500000000.5\t2.5",
-                                       "a 1500000000123 True x=y host=own\r", "a 10 -1e3", NULL};
+                                       "a 1500000000123 True x=y host=own\r", "a 10 -1e3",
+                                       "a 99999999999 1", "a 100000000000 1", NULL}; /* 11 digits are seconds */
     for (size_t i = 0; good[i]; i++)
         assert_int_equal(col_emit_line(p.emit, ts_slice_str(good[i]), NULL), 0);
     assert_lines(&p, "put a.b 1500000000 1 k=v host=h\nput a 1500000000500 2.5 host=h\n"
-                     "put a 1500000000123 1 x=y host=own\nput a 10 -1e3 host=h\n");
+                     "put a 1500000000123 1 x=y host=own\nput a 10 -1e3 host=h\n"
+                     "put a 99999999999 1 host=h\nput a 100000000 1 host=h\n");
     static const char *const bad[] = {"",
                                       "a",
                                       "a 1500000000",
@@ -88,6 +90,7 @@ static void test_emit__lines_of_programs(void **state)
                                       "a b$ 1500000000 1",
                                       "a$ 1500000000 1",
                                       "a 1.5.5 1",
+                                      "a 15000000001234 1",
                                       NULL};
     for (size_t i = 0; bad[i]; i++) {
         struct ts_error err = {0};
@@ -96,7 +99,12 @@ static void test_emit__lines_of_programs(void **state)
     }
     char longest[1100];
     memset(longest, 'a', sizeof(longest));
-    assert_int_equal(col_emit_line(p.emit, (struct ts_slice){longest, sizeof(longest)}, NULL), TS_EPARSE);
+    memcpy(longest + 1, " 1500000000 1 k=", 16);
+    assert_int_equal(col_emit_line(p.emit, (struct ts_slice){longest, 1024}, NULL), TS_EPARSE);
+    assert_int_equal(col_emit_line(p.emit, (struct ts_slice){longest, 1023}, NULL), 0);
+    t_points_end(&p);
+    assert_int_equal(p.n, 1);
+    t_points_clear(&p);
     assert_lines(&p, "");
     t_points_release(&p);
 }
@@ -154,6 +162,13 @@ static void test_emit__tags_of_all_lines_are_checked(void **state)
     assert_int_equal(col_tags_check("a=b c", NULL), TS_EINVAL);
     assert_int_equal(col_tags_check("a=b,=d", NULL), TS_EINVAL);
     assert_int_equal(col_tags_check("a=$", NULL), TS_EINVAL);
+    char tags[200] = "";
+    for (int i = 0; i < 31; i++)
+        snprintf(tags + strlen(tags), sizeof(tags) - strlen(tags), "k%d=v,", i);
+    assert_int_equal(col_tags_check(tags, NULL), 0);
+    strcat(tags, "m=v");
+    assert_int_equal(col_tags_check(tags, &err), TS_EINVAL);
+    assert_string_equal(err.text, "collect_tags: at most 31 tags");
     assert_int_equal(col_prefix_check("", NULL), 0);
     assert_int_equal(col_prefix_check("web.", NULL), 0);
     assert_int_equal(col_prefix_check("web x", NULL), TS_EINVAL);
@@ -180,6 +195,7 @@ static void test_emit__what_the_output_says_comes_back(void **state)
     assert_int_equal(col_emit_end(e, false, &err), TS_ENOSPC);
     assert_string_equal(err.text, "full");
     assert_int_equal(n, 100000);
+    assert_int_equal(col_emit_end(e, false, &err), 0); /* it is said once */
     col_emit_free(e);
 }
 

@@ -28,7 +28,7 @@
 
 #define REST_FIRST_MS (10 * 60000ll) /* a window whose merge failed is left alone this long, */
 #define REST_MAX_MS   TS_DAY_MS      /* then twice as long and so on up to this */
-#define REST_FILES_MS 60000ll        /* for want of a descriptor, which says nothing about the window */
+#define REST_FILES_MS 60000ll        /* for lack of a descriptor, which says nothing about the window */
 
 uint64_t sto_engine__file_no(struct sto_engine *e)
 {

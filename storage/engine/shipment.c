@@ -89,22 +89,25 @@ static int wait_for(struct sto_sending *s, uint64_t n_bytes, struct ts_error *er
     return why.code;
 }
 
-/* Copy the PUTs of a row; *held: it also has additions. */
+/* Copy the PUTs of a row, NULL if it has none; *held: it also has additions. */
 static struct sto_cells *copy_puts(struct ts_arena *arena, const struct sto_cells *cells, bool *held)
 {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < cells->n; i++)
+        n += sto_meta_op(cells->meta[i]) == STO_OP_PUT;
+    *held |= n < cells->n;
+    if (n == 0)
+        return NULL;
     struct sto_cells *c = ts_arena_alloc(arena, sizeof *c);
-    *c = (struct sto_cells){.meta = ts_arena_alloc(arena, cells->n * sizeof *c->meta),
-                            .m = ts_arena_alloc(arena, cells->n * sizeof *c->m)};
-    for (uint32_t i = 0; i < cells->n; i++) {
-        if (sto_meta_op(cells->meta[i]) != STO_OP_PUT) {
-            *held = true;
-            continue;
+    *c = (struct sto_cells){.meta = ts_arena_alloc(arena, n * sizeof *c->meta),
+                            .m = ts_arena_alloc(arena, n * sizeof *c->m),
+                            .uniform = cells->uniform,
+                            .common = cells->common};
+    for (uint32_t i = 0; i < cells->n; i++)
+        if (sto_meta_op(cells->meta[i]) == STO_OP_PUT) {
+            c->meta[c->n] = cells->meta[i];
+            c->m[c->n++] = cells->m[i];
         }
-        c->meta[c->n] = cells->meta[i];
-        c->m[c->n++] = cells->m[i];
-    }
-    c->uniform = cells->uniform;
-    c->common = cells->common;
     return c;
 }
 
@@ -122,7 +125,7 @@ int sto_sending__row(struct sto_sending *s, const struct sto_row *row, struct ts
         ts_arena_init(&b->arena, 64u << 10);
     }
     struct sto_cells *cells = copy_puts(&b->arena, row->cells, &s->held);
-    if (cells->n == 0)
+    if (!cells)
         return 0;
     series.tags = memcpy(ts_arena_alloc(&b->arena, (series.n_tags + 1) * sizeof *tags), tags,
                          series.n_tags * sizeof *tags);

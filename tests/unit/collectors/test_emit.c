@@ -71,9 +71,13 @@ static void test_emit__lines_of_programs(void **state)
     struct t_points p;
     (void)state;
     with(&p, (struct col_emit_opts){.host = "h"});
-    static const char *const good[] = {"a.b 1500000000 1 k=v", "put  a 1500000000.5\t2.5",
-                                       "a 1500000000123 True x=y host=own\r", "a 10 -1e3",
-                                       "a 99999999999 1", "a 100000000000 1", NULL}; /* 11 digits are seconds */
+    static const char *const good[] = {"a.b 1500000000 1 k=v",
+                                       "put  a 1500000000.5\t2.5",
+                                       "a 1500000000123 True x=y host=own\r",
+                                       "a 10 -1e3",
+                                       "a 99999999999 1",
+                                       "a 100000000000 1",
+                                       NULL}; /* 11 digits are seconds */
     for (size_t i = 0; good[i]; i++)
         assert_int_equal(col_emit_line(p.emit, ts_slice_str(good[i]), NULL), 0);
     assert_lines(&p, "put a.b 1500000000 1 k=v host=h\nput a 1500000000500 2.5 host=h\n"
@@ -166,7 +170,7 @@ static void test_emit__tags_of_all_lines_are_checked(void **state)
     for (int i = 0; i < 31; i++)
         snprintf(tags + strlen(tags), sizeof(tags) - strlen(tags), "k%d=v,", i);
     assert_int_equal(col_tags_check(tags, NULL), 0);
-    strcat(tags, "m=v");
+    snprintf(tags + strlen(tags), sizeof(tags) - strlen(tags), "m=v");
     assert_int_equal(col_tags_check(tags, &err), TS_EINVAL);
     assert_string_equal(err.text, "collect_tags: at most 31 tags");
     assert_int_equal(col_prefix_check("", NULL), 0);

@@ -122,10 +122,10 @@ def streams(d):
     check("then a long reply comes", ask(d, "GET", BIG)[0] == 200)
 
 
-def holds_a_thread(d, **keys):
-    """The client of the only run reads nothing."""
-    with_keys(d, query_max_running=1, query_spool_bytes=0, **keys)
-    s = reader(d)
+def holds_a_thread(d, path=BIG, **keys):
+    """The client of a run, which is the only one by default, reads nothing."""
+    with_keys(d, **dict({"query_max_running": 1, "query_spool_bytes": 0}, **keys))
+    s = reader(d, path)
     until("its run waits for the client, or is over", lambda: ended(d) or stats(d)["memory.used_bytes account=streams"] > 0)
     return s
 
@@ -194,11 +194,8 @@ def shares(d):
         s.close()
 
 
-def too_slow(d):
-    """A client that takes a little all the time."""
-    with_keys(d, write_stall_timeout_s=1, write_min_bytes_per_s="1M")
-    s = reader(d)
-    until("its query ends", lambda: ended(d))
+def reads_little(d, s):
+    """Read a little all the time until the daemon drops the client."""
     s.settimeout(0.05)                  # between two looks at the figures: it may have been dropped while nothing was left to read
 
     def dropped():
@@ -211,9 +208,57 @@ def too_slow(d):
         finally:
             time.sleep(0.05)
     until("it is dropped", lambda: dropped() or stats(d)["connectionmgr.exceptions type=timeout"] > 0)
+
+
+def too_slow(d):
+    """A client that takes a little all the time."""
+    with_keys(d, write_stall_timeout_s=1, write_min_bytes_per_s="1M")
+    s = reader(d)
+    until("its query ends", lambda: ended(d))
+    reads_little(d, s)
     check("for its slowness", stats(d)["connectionmgr.exceptions type=timeout"] == 1)
     until("its reply is freed", lambda: stats(d)["spool.used_bytes"] == 0)
     s.close()
+
+
+def merge(d):
+    """Replace all files by a merge of them and one more."""
+    d.send("put other.m %d 1 s=x\n" % T0)
+    check("a point more", d.sync() == 1)
+    d.flush("files")
+    d.flush("compact")
+
+
+def holds_files(d):
+    """Files that a merge replaces while a client reads slowly: a query has read its points before it waits for the client; an export holds files, which
+    are counted, and free when the client has its reply or is dropped."""
+    s = holds_a_thread(d, query_max_running=2)
+    merge(d)
+    check("a query that waits for its client holds no files", stats(d)["storage.files.held"] == 0 and running(d) == 1, stats(d))
+    check("its reply comes whole", whole_of(s) == 200)
+    export = "/api/export?metric=big.m"
+    s = holds_a_thread(d, export, query_max_running=2, write_min_bytes_per_s="1k")
+    merge(d)
+    now = stats(d)
+    check("replaced files are held", now["storage.files.held"] > 0 and now["storage.files.held_bytes"] > 0 and running(d) == 1, now)
+    check("for a client that reads fast enough", whole_of(s) == 200)
+    until("then they are free", lambda: stats(d)["storage.files.held"] == 0 == stats(d)["storage.files.held_bytes"])
+    for seconds in (5, 20, 80):         # a slow machine may need longer for the merge
+        s = holds_a_thread(d, export, query_max_running=2, write_stall_timeout_s=seconds, write_min_bytes_per_s="1M")
+        merge(d)
+        held = stats(d)["storage.files.held"]
+        reads_little(d, s)
+        until("they are free when it is dropped", lambda: stats(d)["storage.files.held"] == 0 == running(d))
+        s.close()
+        if held:
+            break
+    check("a client that is too slow has held files", held, seconds)
+    with_keys(d)
+    s = reader(d, export)
+    until("a reply that fits the spool waits for nobody", lambda: stats(d)["spool.used_bytes"] > 0 == running(d))
+    merge(d)
+    until("nothing is held for it", lambda: stats(d)["storage.files.held"] == 0)
+    check("it comes whole", whole_of(s) == 200)
 
 
 def stops(d):
@@ -242,6 +287,7 @@ def main():
         full(d)
         shares(d)
         too_slow(d)
+        holds_files(d)
         stops(d)
     end("slow_clients")
 

@@ -99,6 +99,21 @@ static inline void t_daemon_open(struct t_daemon *t, const char *const *keys)
     t_daemon_open_on(t, keys, NULL);
 }
 
+/* Nothing is counted any more for clients and their requests, whatever became of them. */
+static inline void t_accounts_empty(const struct tsd_memory *m)
+{
+    static const enum tsd_account of_clients[] = {TSD_MEM_QUERIES, TSD_MEM_BODIES, TSD_MEM_REPLIES,
+                                                  TSD_MEM_STREAMS, TSD_MEM_CONNECTIONS};
+    for (size_t i = 0; i < sizeof(of_clients) / sizeof(of_clients[0]); i++) {
+        const struct ts_budget *account = &m->accounts[of_clients[i]];
+        unsigned long long used = atomic_load(&account->used_bytes);
+        if (used) {
+            fprintf(stderr, "t_daemon: the account \"%s\" still counts %llu bytes\n", account->name, used);
+            abort();
+        }
+    }
+}
+
 static inline void t_daemon_close(struct t_daemon *t)
 {
     struct ts_error err = {0};
@@ -112,6 +127,7 @@ static inline void t_daemon_close(struct t_daemon *t)
     tsd_worker_stop(t->workers[0]);
     tsd_worker_join(t->workers[0]);
     tsd_worker_free(t->workers[0]);
+    t_accounts_empty(&t->d.memory);
     ts_pool_free(t->d.pieces);
     tsd_rollups_release(&t->d.set.rollups);
     tsd_queries_free(t->d.queries);

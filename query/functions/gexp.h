@@ -4,7 +4,7 @@
  *   call  = name "(" param { "," param } ")"        param = call | sub query | word
  *
  * A sub query is the value of m (with compat only the simple ones that OpenTSDB reads here), a word may be quoted.
- * Sub queries and calls come before words. The functions are rows of functions/table.c.
+ * Sub queries and calls come before words. The functions are listed in functions/table.c.
  *
  * Threads    a parsed request is constant; a run belongs to one thread and spreads over the pool
  * Source     docs/OPENTSDB.md, sections 8.1, 8.3

@@ -1,9 +1,7 @@
 /*
  * collector.h - the interface of a collector: a row with its metrics and functions.
  *
- * Adding one: a file collectors/host/<name>.c, or a part of one with several, that defines
- * `const struct col_collector col_<name>`, a row in table.c, a row per metric in docs/COLLECTORS.md (a test compares
- * them), and a unit test with saved texts. A collector that reads /proc has a separate parser, which takes the text.
+ * CONTRIBUTING.md says how to add one. A collector that reads /proc has a separate parser, which takes the text.
  *
  * Threads    each running collector has a thread of its own, which calls its functions one after the other; a slow
  *            collector does not delay the others

@@ -1,11 +1,13 @@
 /*
- * weblog.c - requests of web servers by domain, path and status, from the logs they write; every line counts exactly once.
+ * weblog.c - counts the requests of web servers by domain, path and status from their logs. Every line is
+ * counted exactly once.
  *
  *   lines > cells (absolute counts of buckets) > checkpoint > points > spool, synced > cells marked as sent > next checkpoint
  *
- * The checkpoint comes first: it holds the places in the files, and with them exactly the counts that are about to be sent. A crash before
- * it repeats the reading, a crash behind it repeats the sending of the same absolute counts. Values of one series and time arrive in the
- * order in which they were put (sink.h), so a cell may be given up while points of it wait: no older count overwrites a newer one.
+ * The checkpoint is written before points are sent: it has the positions in the files and exactly the counts
+ * that will be sent. After a crash before the checkpoint the lines are read again; after a crash behind it
+ * the same absolute counts are sent again. Values of one series and time arrive in the order in which they
+ * were put (sink.h), so a cell may be evicted while points of it wait: no older count overwrites a newer one.
  *
  * Threads    the collector's own
  * Not here   following (weblog_follow.h), formats (weblog_format.h), counting (weblog_count.h), the checkpoint (weblog_state.h)
@@ -26,31 +28,32 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FIGURES_MS   60000  /* between our own figures when nothing happens */
-#define TELL_MS      600000 /* between two bad lines in the log */
-#define LOCK_WAIT_MS 1000   /* for an import that begins with a log */
-#define HEAD_BYTES   4096   /* of a file, in which its first request is, behind what stands above it */
+#define FIGURES_MS   60000  /* interval of the collector's own metrics when nothing happens */
+#define TELL_MS      600000 /* shortest time between two log messages about bad lines */
+#define LOCK_WAIT_MS 1000   /* longest wait for an import that begins to read a log */
+#define HEAD_BYTES   4096   /* first bytes of a file, which must contain its first request */
 
 static const struct col_metric metrics[] = {
     {"web.hits", "bot domain path status", "requests",
      "Requests in the bucket that begins at the point's time; status is 1xx to 5xx or other; bot is there "
      "with collect_weblog_bots = tag.",
      COL_GAUGE},
-    {"web.bytes", "bot domain path status", "bytes", "Bytes sent for them, as the log says.", COL_GAUGE},
+    {"web.bytes", "bot domain path status", "bytes", "Bytes sent for them, according to the log.", COL_GAUGE},
     {"web.time.count", "bot domain path", "requests", "Requests whose time is in the log.", COL_GAUGE},
-    {"web.time.sum", "bot domain path", "ms", "Time they took, added up.", COL_GAUGE},
-    {"web.time.max", "bot domain path", "ms", "Longest of these times.", COL_GAUGE},
+    {"web.time.sum", "bot domain path", "ms", "Sum of their durations.", COL_GAUGE},
+    {"web.time.max", "bot domain path", "ms", "Longest of these durations.", COL_GAUGE},
     {"web.time.requests", "bot domain path upto_ms", "requests",
-     "Requests by time: more than the value before, at most 10, 30, 100, 300, 1000, 3000, 10000 ms, more.",
+     "Requests by duration: above the previous limit and at most 10, 30, 100, 300, 1000, 3000, 10000 ms, or "
+     "more.",
      COL_GAUGE},
     {"web.log.lines", "state", "lines",
-     "Lines read: counted (late ones, which came after their bucket was given up, are among them), bad, bot "
-     "(since the start, with collect_weblog_bots = drop).",
+     "Lines read: counted (including late ones, whose bucket was already evicted), bad, bot (since the "
+     "start, with collect_weblog_bots = drop).",
      COL_COUNTER},
     {"web.log.other", "tag", "requests",
-     "Requests that count as other for lack of a value of the tag domain or path of their own.", COL_COUNTER},
+     "Requests counted under domain or path other, because the limit of values was reached.", COL_COUNTER},
     {"web.log.files", "", "files", "Logs being read, rotated ones included.", COL_GAUGE},
-    {"web.log.lag", "", "bytes", "Bytes of these that were not read yet.", COL_GAUGE},
+    {"web.log.lag", "", "bytes", "Bytes of these logs that were not read yet.", COL_GAUGE},
     {NULL, NULL, NULL, NULL, COL_GAUGE},
 };
 
@@ -60,24 +63,25 @@ struct weblog {
     struct col_web_follow follow;    /* files */
     struct col_web_count count;      /* counts */
     struct ts_buf scratch;           /* texts of JSON lines */
-    uint64_t n_bad;                  /* lines, all files, kept in the checkpoint */
+    uint64_t n_bad;                  /* bad lines of all files, stored in the checkpoint */
     uint64_t n_bots;                 /* requests of programs, since the start; drop_bots */
-    bool drop_bots;                  /* they do not count */
+    bool drop_bots;                  /* such requests are not counted */
     struct col_web_journal *imports; /* logs that were imported; NULL = not known; owned */
-    uint64_t n_untold;               /* bad lines since one was logged */
-    int64_t tell_ms;                 /* clock before which no other is */
+    uint64_t n_untold;               /* bad lines since the last log message */
+    int64_t tell_ms;                 /* clock before which no other message is logged */
     int64_t now_ms;                  /* clock of this turn */
     int64_t send_ms, poll_ms;        /* keys */
     int64_t next_ms;                 /* clock of the next sending */
     int64_t figures_ms;              /* clock of the last figures */
-    uint64_t n_saved, n_shown;       /* changes that the checkpoint has, which figures may include */
-    char dress[COL_WEB_DRESS_BYTES]; /* host, tags, prefix of points, a line each */
-    char old_dress
-        [COL_WEB_DRESS_BYTES]; /* of the checkpoint, as long as its cells are sent with it; "" = none */
-    bool flying;               /* what was sent last is not delivered yet */
-    uint64_t n_taken, n_lost;  /* progress of the output when it was sent */
-    bool other_told;           /* that the limit of domains is reached was logged */
-    char path[PATH_MAX];       /* of the checkpoint; "" = none */
+    /* number of changes in the checkpoint; number that the own metrics may include */
+    uint64_t n_saved, n_shown;
+    char dress[COL_WEB_DRESS_BYTES]; /* host, tags and prefix of points, a line each */
+    /* those of the checkpoint, while its cells are sent with them; "" = none */
+    char old_dress[COL_WEB_DRESS_BYTES];
+    bool flying;              /* what was sent last is not delivered yet */
+    uint64_t n_taken, n_lost; /* progress of the output when the last points were sent */
+    bool other_told;          /* a message about the limit of domains was logged */
+    char path[PATH_MAX];      /* of the checkpoint; "" = none */
 };
 
 static struct col_web_state weblog_state(struct weblog *w)
@@ -101,8 +105,9 @@ static void weblog_bad(struct weblog *w, const struct col_web_place *place, uint
     w->tell_ms = w->now_ms + TELL_MS;
 }
 
-/* Is this the first request of a log that was imported, under another name or before how far was remembered? Then its lines count once
- * more now: by the same text down to this line. */
+/* Log a warning if this is the first request of a log that was imported under another name, or by a version
+ * that did not record how far: its lines are then counted twice. Such a log is recognised by its text down to
+ * this line. */
 static void weblog_imported_tell(const struct weblog *w, const struct col_web_place *place, uint64_t off,
                                  struct ts_slice line)
 {
@@ -120,16 +125,17 @@ static void weblog_imported_tell(const struct weblog *w, const struct col_web_pl
     }
     identity = col_web_journal_identity(first ? NULL : &identity, line);
     if (col_web_journal_find(w->imports, identity))
-        ts_log(TS_LOG_WARN,
-               "weblog: %s was imported (weblog.imports in collect_dir), and is followed from its beginning: "
-               "the lines that were imported count twice; import a log where it is followed, or follow it "
-               "first",
-               place->tail->path);
+        ts_log(
+            TS_LOG_WARN,
+            "weblog: %s was imported (weblog.imports in collect_dir), and is followed from its beginning: "
+            "the lines that were imported are counted twice; import a log where it is followed, or follow it "
+            "first",
+            place->tail->path);
 }
 
 /* --- what was imported --- */
 
-/* A log in question. */
+/* A log that is being judged. */
 struct candidate {
     const struct weblog *w;       /* its collector */
     const struct col_web_tail *t; /* the log */
@@ -141,7 +147,7 @@ static bool candidate_has(void *arg, const char *path)
     return col_web_follow_family(&c->w->follow, c->t, path);
 }
 
-/* From here to the next checkpoint no import decides about any file. */
+/* From here to the next checkpoint, imports must not decide about any file. */
 static bool weblog_hold(void *arg, const struct col_web_tail *t)
 {
     static struct ts_log_limit limit;
@@ -226,7 +232,7 @@ static void weblog_figures(struct weblog *w, struct col_emit *emit)
     w->figures_ms = w->now_ms;
 }
 
-/* One word about requests whose domain or path has no value of its own. */
+/* Log once that requests are counted under domain other. */
 static void weblog_other_tell(struct weblog *w)
 {
     const struct col_web_names *t = &w->count.names;
@@ -241,7 +247,8 @@ static void weblog_other_tell(struct weblog *w)
            t->limits.max_domains, (unsigned long long)t->n_other_domains);
 }
 
-/* Is what was sent last delivered? If some of what the output had was lost meanwhile, it is sent again: the checkpoint still has it. */
+/* Were the points that were sent last delivered? If the output has lost some, they are sent again from the
+ * checkpoint. */
 static bool weblog_landed(struct weblog *w, const struct col_emit *emit)
 {
     struct col_out_progress p;
@@ -256,8 +263,8 @@ static bool weblog_landed(struct weblog *w, const struct col_emit *emit)
     return true;
 }
 
-/* Put what changed, and behind it our own figures: whoever sees those has the counts. It flies then, where the output can say when it is
- * delivered. */
+/* Send changed cells, and after them the collector's own metrics, so that a reader who sees these also sees
+ * the counts. The points are then in flight if the output reports when they are delivered. */
 static int weblog_put(struct weblog *w, struct col_emit *emit, bool figures, struct ts_error *err)
 {
     struct col_out_progress before, after;
@@ -276,7 +283,7 @@ static int weblog_put(struct weblog *w, struct col_emit *emit, bool figures, str
     return 0;
 }
 
-/* Write the checkpoint if anything has changed. Logs that are new stand in it: imports may begin again. */
+/* Write the checkpoint if anything has changed. It contains new logs, so imports may decide again. */
 static int weblog_save(struct weblog *w, struct ts_error *err)
 {
     struct col_web_state st = weblog_state(w);
@@ -289,7 +296,8 @@ static int weblog_save(struct weblog *w, struct ts_error *err)
     return 0;
 }
 
-/* A turn; if it began with new logs, the checkpoint at once. 1 = there is more, 0 = not now. */
+/* Run a turn; if it began with new logs, write the checkpoint at once. 1 = there is more to read, 0 = not
+ * now. */
 static int weblog_turn(struct weblog *w, struct ts_error *err)
 {
     int more = col_web_follow_turn(&w->follow, w->now_ms, ts_clock_mono_ns() / 1000000);
@@ -298,8 +306,9 @@ static int weblog_turn(struct weblog *w, struct ts_error *err)
     return more;
 }
 
-/* Checkpoint, points, and what needs not be kept any more. After an error all is as it was and comes again. Counts wait while those before
- * are not delivered: the log and the checkpoint have them, and each cell goes out once then, not every few seconds. */
+/* Write the checkpoint, send points, and evict cells that are not needed any more. After an error nothing has
+ * changed, and the next call tries again. While earlier points are not delivered, new counts wait (the log
+ * and the checkpoint have them), so that each cell is then sent once instead of every few seconds. */
 static int weblog_send(struct weblog *w, struct col_emit *emit, struct ts_error *err)
 {
     TS_TRY(weblog_save(w, err));
@@ -321,8 +330,8 @@ static int weblog_send(struct weblog *w, struct col_emit *emit, struct ts_error 
     return 0;
 }
 
-/* Host, tags or prefix changed since the checkpoint: what it has to send goes out under the old ones, and its buckets are closed, so that
- * none counts under both. No line is read before. 1 = done, 0 = not yet. */
+/* Host, tags or prefix have changed since the checkpoint: send its cells with the old ones and close their
+ * buckets, so that nothing is counted under both. No line is read before that. 1 = done, 0 = not yet. */
 static int weblog_redress(struct weblog *w, struct col_emit *emit, struct ts_error *err)
 {
     struct col_emit_opts opts = {.out = col_emit_out(emit)};
@@ -350,11 +359,12 @@ static int weblog_redress(struct weblog *w, struct col_emit *emit, struct ts_err
     ts_log(TS_LOG_INFO, "weblog: host, tags or prefix changed; counts so far keep the old ones");
     col_web_count_forget(&w->count);
     w->old_dress[0] = '\0';
-    w->n_saved = w->n_shown = UINT64_MAX; /* the next sending writes it down */
+    w->n_saved = w->n_shown = UINT64_MAX; /* the next sending writes a checkpoint */
     return 1;
 }
 
-/* May lines be taken? Not while counts can't go out and there are too many: they stay in their logs. */
+/* May lines be read? Not while counts can't be sent and there are too many of them; the lines then stay in
+ * their logs. */
 static bool weblog_may_read(const struct weblog *w)
 {
     return !(w->flying && col_web_count_full(&w->count));
@@ -383,12 +393,13 @@ static int weblog_run(void *state, struct col_emit *emit, int stop_fd, struct ts
     return *w->old_dress ? 0 : weblog_send(w, emit, err);
 }
 
-/* What is new since the checkpoint. */
+/* Read and send what is new since the checkpoint. */
 static int weblog_once(void *state, struct col_emit *emit, struct ts_error *err)
 {
     struct weblog *w = state;
     int more = 1, dressed = 0;
-    for (unsigned i = 0; i < 2 && dressed == 0; i++) /* sent; delivered, if it is at once */
+    /* first send, then check whether it was delivered at once */
+    for (unsigned i = 0; i < 2 && dressed == 0; i++)
         dressed = weblog_redress(w, emit, err);
     if (dressed <= 0)
         return dressed;

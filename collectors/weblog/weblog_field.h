@@ -2,7 +2,7 @@
  * weblog_field.h - one request of a web server's log, and the interpretation of each field of a line.
  *
  * Threads    pure functions
- * Not here   which field stands where (weblog_format.h), counting (weblog_count.h)
+ * Not here   order of fields (weblog_format.h), counting (weblog_count.h)
  */
 #ifndef COLLECTORS_WEBLOG_WEBLOG_FIELD_H
 #define COLLECTORS_WEBLOG_WEBLOG_FIELD_H
@@ -19,7 +19,7 @@ enum col_web_field {
     COL_WEB_CLIENT,   /* the client: address or name */
     COL_WEB_DOMAIN,   /* virtual host, with or without port */
     COL_WEB_REFERRER, /* URL of the page that linked here */
-    COL_WEB_AGENT,    /* what the client calls itself */
+    COL_WEB_AGENT,    /* user agent of the client */
     COL_WEB_TIME,     /* 17/May/2015:10:05:03 +0000 in brackets or not, ISO 8601, or seconds since 1970 */
     COL_WEB_TIME_S,   /* seconds since 1970, with a fraction or not */
     COL_WEB_TIME_MS,  /* the same in ms */
@@ -37,11 +37,11 @@ enum col_web_field {
 
 /* One request. Texts are as written, borrowed from the line. */
 struct col_web_hit {
-    int64_t time_ms;          /* when; COL_WEB_NO_TIME = not said */
-    int64_t took_us;          /* how long; -1 = not said */
+    int64_t time_ms;          /* time of the request; COL_WEB_NO_TIME = not stated */
+    int64_t took_us;          /* duration; -1 = not stated */
     uint64_t bytes;           /* sent */
     uint32_t status;          /* 0 = none ('-') */
-    bool has_status;          /* the line said something about it */
+    bool has_status;          /* the line has a status field */
     struct ts_slice domain;   /* virtual host; n = 0: not said */
     struct ts_slice client;   /* the client */
     struct ts_slice referrer; /* URL */
@@ -49,13 +49,13 @@ struct col_web_hit {
     struct ts_slice path;     /* of the request, with its query; n = 0: none or not understood */
 };
 
-/** A request of which nothing is known yet. */
+/** Set all fields to their values for "not stated". */
 void col_web_hit_init(struct col_web_hit *h);
-/** Take one field. NULL, or in a few words why the line is bad. */
+/** Set a field from its text. Returns NULL, or in a few words why the line is bad. */
 const char *col_web_hit_set(struct col_web_hit *h, enum col_web_field field, struct ts_slice value);
 /** A time as logs write it: 17/May/2015:10:05:03 +0200 (in brackets or not),
  * 2015-05-17T10:05:03[.123][Z|+02:00] (a blank for the T; no
- *  zone is UTC), or seconds since 1970. A day that its month does not have (31/Feb/2026) is no time. */
+ *  zone is UTC), or seconds since 1970. Days that do not exist (31/Feb/2026) are rejected. */
 bool col_web_time_parse(struct ts_slice s, int64_t *out_ms);
 
 /** Reject a request whose time is more than a day later than now_ms: returns the reason; NULL if the time is

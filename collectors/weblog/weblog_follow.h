@@ -2,17 +2,19 @@
  * weblog_follow.h - follows files: reads appended lines through rotation, truncation and compression, and continues
  * where it stopped.
  *
- * Which file is which, and what was taken of it: weblog_identity.h. A turn looks at the path of each log. When
- * something else stands there than before, what stood there is read to its end first and for a while after, since
- * servers write to it until they reopen their logs. Then the log's family is looked at: places that are not open are
- * found again by their first bytes, and files that nobody has read (they came and went between two looks, or while we
- * were not there) are read from their beginning.
+ * weblog_identity.h describes how files are recognised and how much of each was read. A turn checks the path
+ * of each log. When another file is there than before, the previous one is first read to its end, and for a
+ * while after that, since servers write to it until they reopen their logs. Then the files of the log's
+ * family are checked: places that are not open are found again by their first bytes, and files that were
+ * never read (they came and were rotated between two turns, or while the collector did not run) are read from
+ * their beginning.
  *
- * Where the format is `auto`, nothing is taken of a file before its first lines have decided (weblog_kind.h); a
- * rotated one that is given up without a decision is given out as it is.
+ * Where the format is `auto`, no line of a file is passed on before its first lines have determined the
+ * format (weblog_kind.h). The lines of a rotated file whose format is still unknown when it is given up are
+ * passed on nevertheless.
  *
  * Threads    one
- * Not here   what a line says (weblog_format.h), keeping places on disk (weblog_state.h)
+ * Not here   contents of lines (weblog_format.h), storing places on disk (weblog_state.h)
  */
 #ifndef COLLECTORS_WEBLOG_WEBLOG_FOLLOW_H
 #define COLLECTORS_WEBLOG_WEBLOG_FOLLOW_H
@@ -24,17 +26,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define COL_WEB_CHUNK_BYTES ((size_t)256 << 10) /* read at once; a longer line is a bad one */
+#define COL_WEB_CHUNK_BYTES ((size_t)256 << 10) /* bytes read at a time; a longer line is bad */
 
-/* What the caller gives. */
+/* Options and callbacks. */
 struct col_web_follow_opts {
-    const struct col_web_logs
-        *logs; /* borrowed; NULL = restored places are looked at only, whatever they are */
-    const char *
-        olddirs; /* folders where rotated files are looked for besides their own, comma separated; relative to it; borrowed; NULL */
-    int64_t rotated_ms; /* a rotated file is given up when it was quiet so long */
-    int64_t keep_ms;    /* places are kept so long after their file was last seen; 0 = for ever */
-    bool from_end;      /* files found by the first turn are taken from their end */
+    const struct col_web_logs *logs; /* logs to follow; borrowed; NULL = only restored places are examined */
+    /* folders where rotated files are looked for besides their own, comma separated; relative to it;
+     * borrowed; NULL */
+    const char *olddirs;
+    int64_t rotated_ms; /* a rotated file is given up when nothing was added to it for this long */
+    int64_t keep_ms;    /* places are kept for this long after their file was last seen; 0 = without limit */
+    bool from_end;      /* files found by the first turn are read from their present end */
     /** A file of this log is seen for the first time: from now until the next checkpoint no import decides about any file. Its size and first bytes are read
      *  behind this call, never before: an import may have taken more of it than was there then. False: not now, the file is left alone until
      *  a later turn. NULL = there are no imports. */
@@ -53,18 +55,18 @@ struct col_web_lists;
 
 struct col_web_follow {
     struct col_web_follow_opts opts; /* as given */
-    struct col_web_tail **tails;     /* all logs, those that are not configured now too; owned */
+    struct col_web_tail **tails;     /* all logs, including those that are no longer configured; owned */
     uint32_t n_tails;                /* of them */
     uint32_t *slots;                 /* table of tails by path, index + 1; owned */
     uint32_t n_slots;                /* a power of two, or 0 */
     struct col_web_head
         *inherited;        /* first bytes of files that an older checkpoint knows without their logs; owned */
-    bool *inherited_past;  /* of these: nobody read them; owned */
+    bool *inherited_past;  /* for each of these: its file was never read; owned */
     uint32_t n_inherited;  /* of them */
-    int64_t warn_ms;       /* steady clock before which files that can't be read are no news */
-    uint64_t n_changes;    /* grows with all that a checkpoint must know */
-    uint64_t n_told;       /* grows with each file of an unread packing that was named */
-    uint32_t n_packed;     /* packed files that are open */
+    int64_t warn_ms;       /* steady clock before which unreadable files are not reported again */
+    uint64_t n_changes;    /* counts the changes that a checkpoint must contain */
+    uint64_t n_told;       /* counts the reported files of unsupported compression */
+    uint32_t n_packed;     /* compressed files that are open */
     bool turned;           /* the first turn is over */
     struct ts_buf scratch; /* texts of JSON lines */
     char *chunk;           /* COL_WEB_CHUNK_BYTES, owned */
@@ -73,22 +75,21 @@ struct col_web_follow {
     uint32_t n_left_out;         /* of them */
 };
 
-/* Seam for tests: what is added to all numbers of devices and inodes, as a remount would change them. */
+/* For tests: added to all numbers of devices and inodes, to change them as a remount does. */
 extern uint64_t col_web__remounts;
 
 /** Empty. opts are copied. */
 void col_web_follow_init(struct col_web_follow *f, const struct col_web_follow_opts *opts);
 /** Close all; idempotent. */
 void col_web_follow_release(struct col_web_follow *f);
-/** Look at all files and take what is new, at most some chunks of each. Clocks: wall for what is kept, steady
- * for pauses.
- *  @return 1 = there is more to take right now; 0 = not now. What can't be read is logged and tried again by
- *  the next turn */
+/** Check all files and read what is new, at most some chunks of each. The wall clock is used for saved times,
+ * the steady clock for pauses.
+ *  @return 1 = there is more to read now; 0 = not now. Errors of reading are logged, and the next turn tries
+ *          again */
 int col_web_follow_turn(struct col_web_follow *f, int64_t wall_ms, int64_t steady_ms);
-/** A log as it was saved (path is copied): places are added to it by the caller. NULL: it is there
- * already. */
+/** Restore a saved log (path is copied); the caller adds its places. NULL: it exists already. */
 struct col_web_tail *col_web_follow_restore(struct col_web_follow *f, const char *path);
-/** First bytes that an older checkpoint knows of no certain log. past: nobody read that file. */
+/** Restore first bytes that an older checkpoint stored without their log. past: that file was never read. */
 void col_web_follow_inherit(struct col_web_follow *f, const struct col_web_head *head, bool past);
 /** Is a path (without links) of a file that was imported the path of this log, or the name of one of its
  * rotated files in a folder where these are

@@ -1,9 +1,9 @@
 /*
  * weblog_format.h - parses the format of a log to a list of texts and fields, and parses lines by it.
  *
- * A format is a name (common, combined, vhost_combined, json), or a string in the manner of nginx's log_format
- * ($remote_addr ...) or of Apache's LogFormat (%h ...): what holds a '$' and a letter or brace behind it is nginx's,
- * else what holds a '%' is Apache's.
+ * A format is a name (common, combined, vhost_combined, json), or a string like nginx's log_format
+ * ($remote_addr ...) or Apache's LogFormat (%h ...): a string with a '$' followed by a letter or brace is
+ * nginx's, any other one with a '%' is Apache's.
  *
  *   "GET / HTTP/1.1" 200        <- [text "\""] REQUEST [text "\" "] STATUS ...
  *
@@ -22,10 +22,10 @@
 
 struct col_web_format;
 
-/** Make a format from its name or string. TS_EINVAL says what is wrong: no such name, an unknown variable, no time in
- * it, two fields with nothing between them. */
+/** Make a format from its name or string. TS_EINVAL with the reason: an unknown name or variable, no time, or
+ * two fields with nothing between them. */
 int col_web_format_new(struct ts_slice text, struct col_web_format **out, struct ts_error *err);
-/** Free; NULL is harmless. */
+/** Free; NULL is ignored. */
 void col_web_format_free(struct col_web_format *f);
 /** Read one line (without its end). Texts of *out are borrowed from line, or, for JSON, from scratch (cleared first).
  *  @return NULL; or why the line is bad, in a few words (static text): *out is not to be used then */

@@ -87,8 +87,8 @@ struct col_web_place {
     uint64_t lines_off;     /* of the unpacked text: what lines gave out so far */
     uint64_t looked_bytes;  /* its size when its first lines were looked at in vain */
     bool told;              /* that nothing was found was logged */
-    bool
-        unlinked; /* its file has no name any more, and a copy of it has its place: it ends when it is closed */
+    /* its file has no name any more, and a copy of it has its place: it ends when it is closed */
+    bool unlinked;
     int64_t quiet_ms; /* steady clock when it last gave something, or was rotated */
     char *found;      /* path where a look for it found it, owned; NULL */
     unsigned rank;    /* how good that is */
@@ -97,8 +97,8 @@ struct col_web_place {
 /* A followed log. */
 struct col_web_tail {
     char *path; /* where it stands; owned. Its family is made of this name */
-    const struct col_web_log
-        *log; /* entry of the configuration; NULL = none names it now, its places are kept */
+    /* entry of the configuration; NULL = none names it now, its places are kept */
+    const struct col_web_log *log;
     struct col_web_place **places; /* rotated ones before the current one; owned */
     uint32_t n_places;             /* of them */
     int64_t floor_ms;              /* files that are not younger than this are none of those to be read */

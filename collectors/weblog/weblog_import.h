@@ -1,16 +1,17 @@
 /*
  * weblog_import.h - imports finished web logs as points, with the same metrics as weblog.c, which follows logs.
  *
- * Each file is counted by itself, and its points have a time inside their bucket that its text down to its first
- * request decides (500 to 999 ms behind a full second): a file read again, or read again when it has grown,
- * overwrites its own points and no others. A log that is or was followed is left out, as far as keys and checkpoint
- * know it (weblog_known.h), and the log says so.
+ * Each file is counted separately. The time of its points within a bucket (500 to 999 ms after a full second)
+ * is derived from its text down to its first request: so a file that is imported again, even after it has
+ * grown, overwrites its own points and no others. A log that is or was followed, according to the keys and
+ * the checkpoint (weblog_known.h), is left out with a message.
  *
  * With other keys (length of buckets, depth of paths, domains ...) the same file makes other points, beside the old
- * ones: it is refused, or the old points are made anew with the keys of then and set to 0.
+ * ones: it is refused, or with --replace the old points are computed again with the former keys and set to 0.
  *
  * Threads    one
- * Not here   reading and unpacking files (base/lineread.h), where points go (tsd/commands/weblogimport.c)
+ * Not here   reading and unpacking files (base/lineread.h), the output of points
+ *            (tsd/commands/weblogimport.c)
  */
 #ifndef COLLECTORS_WEBLOG_WEBLOG_IMPORT_H
 #define COLLECTORS_WEBLOG_WEBLOG_IMPORT_H
@@ -45,9 +46,10 @@ void col_web_import_free(struct col_web_import *im);
 void col_web_import_begin(struct col_web_import *im, const char *path);
 /** Count whole lines, each ended by a line feed. An error is that of the output. */
 int col_web_import_lines(struct col_web_import *im, struct ts_slice lines, struct ts_error *err);
-/** End the file: what was counted goes out. */
+/** End the file, and send its points. */
 int col_web_import_end(struct col_web_import *im, struct ts_error *err);
-/** All points of the files that ended are stored: a collector that follows one of them later need not warn. */
+/** Note that all points of the files that ended are stored, so that a collector that follows one of them
+ * later does not warn. */
 void col_web_import_done(struct col_web_import *im);
 /** Number of the next line of the current file. */
 uint64_t col_web_import_line(const struct col_web_import *im);
@@ -59,7 +61,7 @@ struct col_web_import_figures {
     uint64_t n_other_domains; /* whose domain counts as other: above collect_weblog_domains of their file */
     uint64_t n_other_paths;   /* whose path does, their domain apart */
 };
-/** So far. */
+/** The counts so far. */
 void col_web_import_figures(const struct col_web_import *im, struct col_web_import_figures *out);
 /** What to do when most requests have no domain. */
 #define COL_WEB_NONE_HINT                                                                                    \

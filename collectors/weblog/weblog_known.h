@@ -2,10 +2,11 @@
  * weblog_known.h - determines whether a log is or was followed, so that an import does not count its lines again.
  *
  * A file is known if collect_weblog names it (not as a rotated one), or if the checkpoint in collect_dir has it: by its path, or
- * by its first bytes, packed or not, among the places of any log (weblog_identity.h). The checkpoint is read anew for
- * each file, since the collector may run meanwhile. With collect_dir = none nothing is known.
+ * by its first bytes, packed or not, among the places of any log (weblog_identity.h). The checkpoint is read
+ * again for each file, since the collector may be running. With collect_dir = none no file is known.
  *
- * What an import took of a file before it was followed stays the import's: it may be counted again, and no line behind it.
+ * The part of a file that was imported before it was followed still belongs to imports: it may be imported
+ * again, but no later line.
  *
  * Threads    one
  * Not here   following (weblog_follow.h), the checkpoint (weblog_state.h)

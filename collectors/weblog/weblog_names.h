@@ -7,15 +7,14 @@
  *
  *   - a path that is answered with 4xx makes no new name; 5xx does, since a new path that only fails should
  *   be seen
- *   - what was answered with 2xx stands above what was answered with 3xx, 5xx or nothing (redirects answer to
- *   anything), and that above 4xx;
- *     a newcomer takes the place of one that stands below it
- *   - otherwise a newcomer takes the place of the one that was hit least recently, if that was longer ago
- *   than forget_ms
+ *   - names that were answered with 2xx rank above those answered with 3xx, 5xx or nothing (some servers
+ *     redirect every request), and these above 4xx; a new name replaces one that ranks below it
+ *   - otherwise a new name replaces the one whose last request is oldest, if that was longer ago than
+ *     forget_ms
  *
- * so that the number of values in a store grows by no more than the limit in forget_ms, and real ones come
- * in. A name that gave way stays known while its counts may still change, and is the same again if it comes
- * back: its points are not overwritten by those of a twin.
+ * so that the number of values in a store grows by at most the limit in forget_ms, and real names get values.
+ * A name that was replaced stays in the table while its counts may still change. If it returns, it is the
+ * same entry again, so that no second entry overwrites its points.
  *
  * Threads    one
  */

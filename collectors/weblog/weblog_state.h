@@ -2,14 +2,15 @@
  * weblog_state.h - the checkpoint of the web log collector: positions in files, names and counts, in one file
  * that is replaced atomically.
  *
- * It is written before points are sent: cells that changed are marked in it, so that after a crash the same absolute
- * counts are sent again, whatever the files look like then. A line is in the counts of a checkpoint exactly if it
- * lies before the place in its file.
+ * It is written before points are sent. Changed cells are marked in it, so that after a crash the same
+ * absolute counts are sent again, whatever the files contain then. The counts of a checkpoint include exactly
+ * the lines before the saved position in each file.
  *
  *   "tsd-weblog 2 CRC32C\n" and a JSON object
  *
- * Version 1 knew files by device and inode and had one list of finished files for all logs; it is read and written as
- * version 2. Its list is kept as it is: a file that a log finds there belongs to the log from then on.
+ * Version 1 identified files by device and inode and had one list of finished files for all logs. It is read,
+ * and replaced by version 2. Its list is kept unchanged: a file that a log finds in it belongs to that log
+ * from then on.
  *
  * Threads    one
  */
@@ -30,9 +31,9 @@ struct col_web_state {
     struct col_web_follow *follow; /* files */
     struct col_web_count *count;   /* names, cells, figures */
     uint64_t *n_bad;               /* lines that could not be read */
-    char *
-        dress; /* COL_WEB_DRESS_BYTES: host, tags and prefix that all points of the cells have, a line each; NULL = not wanted. Load leaves
-                  * it empty where the checkpoint does not say */
+    /* COL_WEB_DRESS_BYTES: host, tags and prefix that all points of the cells have, a line each; NULL = not
+     * wanted. Load leaves it empty where the checkpoint does not say */
+    char *dress;
 };
 
 /** Write all. TS_ENOSPC, TS_EIO: what was there before is still there. */

@@ -43,7 +43,7 @@ int qry_budget_fail(struct qry_budget *b, int rc, const struct ts_error *err)
         else
             ts_error_set(&b->err, rc, "%s", ts_err_text(rc));
         atomic_store_explicit(&b->stop, rc, memory_order_relaxed);
-        atomic_store_explicit(&b->told, true, memory_order_release); /* after the text */
+        atomic_store_explicit(&b->err_ready, true, memory_order_release); /* after the text */
     }
     return rc;
 }
@@ -153,7 +153,7 @@ int qry_budget_scan(struct qry_budget *b, struct sto_snap *snap, const struct st
 int qry_budget_result(struct qry_budget *b, struct ts_error *err)
 {
     int rc = atomic_load_explicit(&b->stop, memory_order_relaxed);
-    if (rc && atomic_load_explicit(&b->told, memory_order_acquire)) {
+    if (rc && atomic_load_explicit(&b->err_ready, memory_order_acquire)) {
         rc = b->err.code;
         if (err)
             *err = b->err;

@@ -18,11 +18,11 @@
 struct qry_budget {
     struct qry_limit *limit;  /* NULL: none */
     struct ts_budget *memory; /* account of the run's memory; NULL: not counted */
-    bool any_series;     /* query_max_series does not apply: the run only estimates what a query would read */
-    _Atomic int stop;    /* code of the first error; 0 = continue */
-    _Atomic bool taken;  /* a thread writes err, or has written it */
-    _Atomic bool told;   /* err is complete */
-    struct ts_error err; /* the first error */
+    bool any_series;    /* query_max_series does not apply: the run only estimates what a query would read */
+    _Atomic int stop;   /* code of the first error; 0 = continue */
+    _Atomic bool taken; /* a thread writes err, or has written it */
+    _Atomic bool err_ready; /* err is complete */
+    struct ts_error err;    /* the first error */
 };
 /** Initialise a budget under a limit (NULL: none). Several budgets under one limit share its account. */
 void qry_budget_init(struct qry_budget *b, struct qry_limit *limit);

@@ -73,12 +73,12 @@ static void plain_open(struct qry_group_acc *l)
         qry_group_acc__sum_open(l);
 }
 
-static void plain_lane_f64(struct qry_group_acc *l, size_t at, const double *v, size_t n, uint32_t rank)
+static void plain_acc_f64(struct qry_group_acc *l, size_t at, const double *v, size_t n, uint32_t rank)
 {
     qry_group_acc__keep(l, at, v, n, rank);
 }
 
-static void plain_lane_merge(struct qry_group_acc *l, struct qry_group_acc *from)
+static void plain_acc_merge(struct qry_group_acc *l, struct qry_group_acc *from)
 {
     if (l->is_int)
         qry_group_acc__sum_merge(l, from);
@@ -95,7 +95,7 @@ static int cmp_rank(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-static void plain_lane_done(struct qry_group_acc *l, bool mean, double *out)
+static void plain_acc_done(struct qry_group_acc *l, bool mean, double *out)
 {
     uint32_t *cnt = qry_group_acc__array(l, sizeof *cnt);
     if (!cnt)
@@ -119,24 +119,24 @@ static void plain_lane_done(struct qry_group_acc *l, bool mean, double *out)
     ts_budget_free(l->budget->memory, cnt, l->n * sizeof *cnt);
 }
 
-static void plain_lane_sum_f64(struct qry_group_acc *l, double *out)
+static void plain_acc_sum_f64(struct qry_group_acc *l, double *out)
 {
-    plain_lane_done(l, false, out);
+    plain_acc_done(l, false, out);
 }
 
-static void plain_lane_avg_f64(struct qry_group_acc *l, double *out)
+static void plain_acc_avg_f64(struct qry_group_acc *l, double *out)
 {
-    plain_lane_done(l, true, out);
+    plain_acc_done(l, true, out);
 }
 
 static const struct qry_group_acc_ops group_acc_plain_sum = {
-    plain_open,       plain_lane_f64,     qry_group_acc__sum_i64,
-    plain_lane_merge, plain_lane_sum_f64, qry_group_acc__sum_done_i64,
-    .keeps = true,    .by_rank = true};
+    plain_open,      plain_acc_f64,     qry_group_acc__sum_i64,
+    plain_acc_merge, plain_acc_sum_f64, qry_group_acc__sum_done_i64,
+    .keeps = true,   .by_rank = true};
 static const struct qry_group_acc_ops group_acc_plain_avg = {
-    plain_open,       plain_lane_f64,     qry_group_acc__sum_i64,
-    plain_lane_merge, plain_lane_avg_f64, qry_group_acc__avg_done_i64,
-    .keeps = true,    .by_rank = true};
+    plain_open,      plain_acc_f64,     qry_group_acc__sum_i64,
+    plain_acc_merge, plain_acc_avg_f64, qry_group_acc__avg_done_i64,
+    .keeps = true,   .by_rank = true};
 
 static const struct qry_agg row_sum = {.name = "sum",
                                        .bucket_acc = &plain_sum,

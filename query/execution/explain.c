@@ -200,9 +200,10 @@ static int explain_sub(struct sto_store *st, struct sto_snap *snap, const struct
 
 /* --- limits --- */
 
-static struct qry_explained_limit limit_of(const char *key, uint64_t limit, bool told, uint64_t needs)
+static struct qry_explained_limit limit_of(const char *key, uint64_t limit, bool known, uint64_t needs)
 {
-    return (struct qry_explained_limit){key, limit, told, told ? needs : 0, told && limit && needs > limit};
+    return (struct qry_explained_limit){key, limit, known, known ? needs : 0,
+                                        known && limit && needs > limit};
 }
 
 static void explain_limits(struct qry_explain *x, const struct qry_limit *limit, int64_t timeout_ms)

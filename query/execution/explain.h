@@ -31,7 +31,7 @@ struct qry_explained {
 struct qry_explained_limit {
     const char *key; /* configuration key */
     uint64_t limit;  /* 0 = none */
-    bool told;       /* needs is known */
+    bool known;      /* the member needs is known */
     uint64_t needs;  /* need of the query in the unit of the limit; points are estimated */
     bool refused;    /* the query would be refused or aborted */
 };

@@ -8,7 +8,7 @@
 #include "tsd/commands/meta_client.h"
 
 const struct ts_opt tsd_annotate_opts[] = {
-    TSD_DOOR_OPTS,
+    TSD_META_CLIENT_OPTS,
     {.name = "end", .arg = "TIME", .help = "End of the annotated event."},
     {.name = "notes", .arg = "TEXT", .help = "Further details."},
     {.name = "field", .arg = "NAME=TEXT", .help = "A free text field; may stand several times."},
@@ -24,9 +24,9 @@ static int annotate_time(const char *word, int64_t *out_ms, struct ts_error *err
 
 /* TSUIDs of the series that words name, "METRIC tag=value ..."; "" for no words: a global note. The
  * caller's. */
-static int annotate_series(struct tsd_meta_client *door, size_t skip, json_t **out, struct ts_error *err)
+static int annotate_series(struct tsd_meta_client *client, size_t skip, json_t **out, struct ts_error *err)
 {
-    const struct tsd_args *args = door->args;
+    const struct tsd_args *args = client->args;
     struct ts_buf m;
     json_t *root = NULL;
     *out = json_array();
@@ -44,7 +44,7 @@ static int annotate_series(struct tsd_meta_client *door, size_t skip, json_t **o
         .method = "GET",
         .path = "api/find/lookup",
         .params = {{TS_SLICE_LIT("m"), ts_buf_get(&m)}, {TS_SLICE_LIT("limit"), TS_SLICE_LIT("0")}}};
-    int rc = tsd_meta_client_request(door, &req, &root, err);
+    int rc = tsd_meta_client_request(client, &req, &root, err);
     const json_t *results = json_object_get(root, "results");
     for (size_t i = 0; i < json_array_size(results); i++)
         json_array_append(*out, json_object_get(json_array_get(results, i), "tsuid"));
@@ -81,9 +81,9 @@ static int64_t annotate_stamp(int64_t ms)
 }
 
 /* TIME DESCRIPTION [METRIC tag=value ...] */
-static int annotate_add(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
+static int annotate_add(struct tsd_meta_client *client, struct ts_buf *out, struct ts_error *err)
 {
-    const struct tsd_args *args = door->args;
+    const struct tsd_args *args = client->args;
     const char *end = tsd_args_get(args, "end"), *notes = tsd_args_get(args, "notes");
     int64_t start_ms, end_ms = 0;
     json_t *series = NULL;
@@ -93,7 +93,7 @@ static int annotate_add(struct tsd_meta_client *door, struct ts_buf *out, struct
     TS_TRY(annotate_time(args->words[0], &start_ms, err));
     if (end)
         TS_TRY(annotate_time(end, &end_ms, err));
-    int rc = annotate_series(door, 2, &series, err);
+    int rc = annotate_series(client, 2, &series, err);
     ts_buf_init(&body, 0);
     ts_json_init(&j, &body);
     ts_json_arr(&j);
@@ -109,20 +109,20 @@ static int annotate_add(struct tsd_meta_client *door, struct ts_buf *out, struct
     }
     ts_json_arr_end(&j);
     if (rc == 0)
-        rc = tsd_meta_client_tell(door, "PUT", "api/annotation/bulk", &body, err);
+        rc = tsd_meta_client_send(client, "PUT", "api/annotation/bulk", &body, err);
     ts_buf_release(&body);
     json_decref(series);
     return rc;
 }
 
 /* list START END [METRIC tag=value ...] */
-static int annotate_list(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
+static int annotate_list(struct tsd_meta_client *client, struct ts_buf *out, struct ts_error *err)
 {
     int64_t from_ms, to_ms;
     json_t *series = NULL;
-    TS_TRY(annotate_time(door->args->words[1], &from_ms, err));
-    TS_TRY(annotate_time(door->args->words[2], &to_ms, err));
-    int rc = annotate_series(door, 3, &series, err);
+    TS_TRY(annotate_time(client->args->words[1], &from_ms, err));
+    TS_TRY(annotate_time(client->args->words[2], &to_ms, err));
+    int rc = annotate_series(client, 3, &series, err);
     for (size_t i = 0; i < json_array_size(series) && rc == 0; i++) {
         json_t *root = NULL;
         struct ts_buf from;
@@ -136,7 +136,7 @@ static int annotate_list(struct tsd_meta_client *door, struct ts_buf *out, struc
                        {TS_SLICE_LIT("end_time"), TS_SLICE_LIT("9999999999999ms")}}};
         if (*tsuid)
             req.params[2] = (struct qry_param){TS_SLICE_LIT("tsuids"), ts_slice_str(tsuid)};
-        rc = tsd_meta_client_request(door, &req, &root, err);
+        rc = tsd_meta_client_request(client, &req, &root, err);
         for (size_t k = 0; k < json_array_size(root); k++) {
             const json_t *note = json_array_get(root, k);
             int64_t t = json_integer_value(json_object_get(note, "startTime"));
@@ -152,16 +152,16 @@ static int annotate_list(struct tsd_meta_client *door, struct ts_buf *out, struc
 }
 
 /* delete START END [METRIC tag=value ...] */
-static int annotate_delete(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
+static int annotate_delete(struct tsd_meta_client *client, struct ts_buf *out, struct ts_error *err)
 {
     int64_t from_ms, to_ms;
     json_t *series = NULL, *answer = NULL;
     struct ts_buf body;
     struct ts_json j;
-    bool global = door->args->n_words == 3;
-    TS_TRY(annotate_time(door->args->words[1], &from_ms, err));
-    TS_TRY(annotate_time(door->args->words[2], &to_ms, err));
-    int rc = annotate_series(door, 3, &series, err);
+    bool global = client->args->n_words == 3;
+    TS_TRY(annotate_time(client->args->words[1], &from_ms, err));
+    TS_TRY(annotate_time(client->args->words[2], &to_ms, err));
+    int rc = annotate_series(client, 3, &series, err);
     ts_buf_init(&body, 0);
     ts_json_init(&j, &body);
     ts_json_obj(&j);
@@ -176,7 +176,7 @@ static int annotate_delete(struct tsd_meta_client *door, struct ts_buf *out, str
     struct tsd_meta_client_req req = {
         .method = "DELETE", .path = "api/annotation/bulk", .body = ts_buf_get(&body)};
     if (rc == 0)
-        rc = tsd_meta_client_request(door, &req, &answer, err);
+        rc = tsd_meta_client_request(client, &req, &answer, err);
     if (rc == 0)
         ts_buf_printf(out, "%lld deleted\n",
                       (long long)json_integer_value(json_object_get(answer, "totalDeleted")));

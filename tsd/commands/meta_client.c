@@ -9,24 +9,24 @@
 #include "tsd/meta/uidmeta.h"
 
 /* Open the folder if --data is given. */
-static int meta_client_open(struct tsd_meta_client *door, const struct tsd_args *args, enum tsd_local how,
+static int meta_client_open(struct tsd_meta_client *client, const struct tsd_args *args, enum tsd_local how,
                             struct ts_error *err)
 {
-    *door = (struct tsd_meta_client){.args = args};
-    return tsd_args_has(args, "data") ? tsd_local_open(args, how, &door->store, &door->rules, err) : 0;
+    *client = (struct tsd_meta_client){.args = args};
+    return tsd_args_has(args, "data") ? tsd_local_open(args, how, &client->store, &client->rules, err) : 0;
 }
 
 /* Close it. */
-static int meta_client_close(struct tsd_meta_client *door, struct ts_error *err)
+static int meta_client_close(struct tsd_meta_client *client, struct ts_error *err)
 {
-    int rc = door->store ? sto_close(door->store, err) : 0;
-    door->store = NULL;
+    int rc = client->store ? sto_close(client->store, err) : 0;
+    client->store = NULL;
     return rc;
 }
 
 /* --- a folder --- */
 
-static enum tsd_method door_method(const char *name)
+static enum tsd_method meta_client_method(const char *name)
 {
     return !strcmp(name, "GET")      ? TSD_GET
            : !strcmp(name, "POST")   ? TSD_POST
@@ -34,57 +34,57 @@ static enum tsd_method door_method(const char *name)
                                      : TSD_PUT;
 }
 
-static size_t door_params(const struct tsd_meta_client_req *req)
+static size_t meta_client_n_params(const struct tsd_meta_client_req *req)
 {
     size_t n = 0;
-    while (n < TSD_DOOR_PARAMS && req->params[n].name.p)
+    while (n < TSD_META_CLIENT_PARAMS && req->params[n].name.p)
         n++;
     return n;
 }
 
 /* A request to the folder. */
-struct door_run {
-    struct tsd_meta_client *door;
+struct folder_request {
+    struct tsd_meta_client *client;
     const struct tsd_meta_client_req *req;
 };
 
-static int door_run(void *arg, struct ts_sink *sink, struct ts_error *err)
+static int run_on_folder(void *arg, struct ts_sink *sink, struct ts_error *err)
 {
-    const struct door_run *r = arg;
+    const struct folder_request *r = arg;
     struct ts_arena arena;
     ts_arena_init(&arena, 0);
-    struct tsd_meta_req ask = {.store = r->door->store,
-                               .rules = &r->door->rules,
-                               .meta_series = true,
-                               .search = true,
-                               .method = door_method(r->req->method),
-                               .method_name = r->req->method,
-                               .path = ts_slice_str(r->req->path),
-                               .params = r->req->params,
-                               .n_params = door_params(r->req),
-                               .body = r->req->body,
-                               .arena = &arena,
-                               .sink = sink};
-    int rc = tsd_meta_req_run(&ask, err);
-    if (rc < 0 && ask.details[0])
-        (void)ts_error_set(err, rc, "%s", ask.details);
-    r->door->status = (unsigned)ask.status;
+    struct tsd_meta_req request = {.store = r->client->store,
+                                   .rules = &r->client->rules,
+                                   .meta_series = true,
+                                   .search = true,
+                                   .method = meta_client_method(r->req->method),
+                                   .method_name = r->req->method,
+                                   .path = ts_slice_str(r->req->path),
+                                   .params = r->req->params,
+                                   .n_params = meta_client_n_params(r->req),
+                                   .body = r->req->body,
+                                   .arena = &arena,
+                                   .sink = sink};
+    int rc = tsd_meta_req_run(&request, err);
+    if (rc < 0 && request.details[0])
+        (void)ts_error_set(err, rc, "%s", request.details);
+    r->client->status = (unsigned)request.status;
     ts_arena_release(&arena);
     return rc;
 }
 
-static int door_local(struct tsd_meta_client *door, const struct tsd_meta_client_req *req, struct ts_buf *out,
-                      struct ts_error *err)
+static int meta_client_local(struct tsd_meta_client *client, const struct tsd_meta_client_req *req,
+                             struct ts_buf *out, struct ts_error *err)
 {
-    struct tsd_answer answer = {.args = door->args, .store = door->store};
-    struct door_run r = {door, req};
-    return tsd_answer_local(&answer, door_run, &r, out, err);
+    struct tsd_answer answer = {.args = client->args, .store = client->store};
+    struct folder_request r = {client, req};
+    return tsd_answer_local(&answer, run_on_folder, &r, out, err);
 }
 
 /* --- a daemon --- */
 
 /* An answer with an error object, or of another shape than is expected. */
-static int door_refused(const struct tsd_client_reply *reply, struct ts_error *err)
+static int meta_client_refused(const struct tsd_client_reply *reply, struct ts_error *err)
 {
     json_t *root = NULL;
     int rc = 0;
@@ -101,8 +101,8 @@ static int door_refused(const struct tsd_client_reply *reply, struct ts_error *e
     return rc;
 }
 
-static int door_remote(struct tsd_meta_client *door, const struct tsd_meta_client_req *req,
-                       struct ts_buf *out, struct ts_error *err)
+static int meta_client_remote(struct tsd_meta_client *client, const struct tsd_meta_client_req *req,
+                              struct ts_buf *out, struct ts_error *err)
 {
     struct ts_buf path;
     struct tsd_client c;
@@ -110,7 +110,7 @@ static int door_remote(struct tsd_meta_client *door, const struct tsd_meta_clien
     const char *host, *port;
     ts_buf_init(&path, 0);
     ts_buf_printf(&path, "/%s", req->path);
-    for (size_t i = 0; i < door_params(req); i++) {
+    for (size_t i = 0; i < meta_client_n_params(req); i++) {
         ts_buf_char(&path, i ? '&' : '?');
         ts_buf_uri(&path, req->params[i].name);
         ts_buf_char(&path, '=');
@@ -121,15 +121,15 @@ static int door_remote(struct tsd_meta_client *door, const struct tsd_meta_clien
                                   .path = path.p,
                                   .content_type = req->body.n ? "application/json" : NULL,
                                   .body = req->body};
-    tsd_client_where(door->args, &host, &port);
+    tsd_client_where(client->args, &host, &port);
     ts_buf_init(&reply.body, 0);
     int rc = tsd_client_open(&c, host, port, err);
     if (rc == 0)
         rc = tsd_client_http(&c, &http, &reply, err);
     tsd_client_close(&c);
-    door->status = reply.status;
+    client->status = reply.status;
     if (rc == 0 && reply.status >= 400)
-        rc = door_refused(&reply, err);
+        rc = meta_client_refused(&reply, err);
     if (rc == 0)
         ts_buf_slice(out, ts_buf_get(&reply.body));
     ts_buf_release(&reply.body);
@@ -139,44 +139,45 @@ static int door_remote(struct tsd_meta_client *door, const struct tsd_meta_clien
 
 /* --- both --- */
 
-int tsd_meta_client_request(struct tsd_meta_client *door, const struct tsd_meta_client_req *req, json_t **out,
-                            struct ts_error *err)
+int tsd_meta_client_request(struct tsd_meta_client *client, const struct tsd_meta_client_req *req,
+                            json_t **out, struct ts_error *err)
 {
     struct ts_buf text;
     *out = NULL;
     ts_buf_init(&text, 0);
-    int rc = door->store ? door_local(door, req, &text, err) : door_remote(door, req, &text, err);
-    if (rc == 0 && text.n && door->status != 204 && door->status != 304)
+    int rc = client->store ? meta_client_local(client, req, &text, err)
+                           : meta_client_remote(client, req, &text, err);
+    if (rc == 0 && text.n && client->status != 204 && client->status != 304)
         rc = ts_json_load(ts_buf_get(&text), out, err);
     ts_buf_release(&text);
     return rc;
 }
 
-int tsd_meta_client_tell(struct tsd_meta_client *door, const char *method, const char *path,
+int tsd_meta_client_send(struct tsd_meta_client *client, const char *method, const char *path,
                          const struct ts_buf *body, struct ts_error *err)
 {
     struct tsd_meta_client_req req = {.method = method, .path = path, .body = ts_buf_get(body)};
     json_t *answer;
-    int rc = tsd_meta_client_request(door, &req, &answer, err);
+    int rc = tsd_meta_client_request(client, &req, &answer, err);
     json_decref(answer);
     return rc;
 }
 
 int tsd_meta_client_run(const struct tsd_args *args, enum tsd_local how,
-                        int (*run)(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err))
+                        int (*run)(struct tsd_meta_client *client, struct ts_buf *out, struct ts_error *err))
 {
-    struct tsd_meta_client door;
+    struct tsd_meta_client client;
     struct ts_error err = {0}, close_err = {0};
     struct ts_buf out;
     if (tsd_client_or_data(args) != TSD_EXIT_OK)
         return TSD_EXIT_USAGE;
-    if (meta_client_open(&door, args, how, &err) < 0)
+    if (meta_client_open(&client, args, how, &err) < 0)
         return tsd_fail(&err);
     ts_buf_init(&out, 0);
-    int rc = run(&door, &out, &err);
+    int rc = run(&client, &out, &err);
     int print_rc = tsd_print_all(ts_buf_get(&out), rc < 0 ? NULL : &err);
     ts_buf_release(&out);
-    int close_rc = meta_client_close(&door, &close_err);
+    int close_rc = meta_client_close(&client, &close_err);
     if (rc < 0 || print_rc < 0)
         return tsd_fail(&err);
     return close_rc < 0 ? tsd_fail(&close_err) : TSD_EXIT_OK;

@@ -14,14 +14,15 @@
 #include "tsd/commands/answer.h"
 
 /* Options of every command that uses the meta client. */
-#define TSD_DOOR_OPTS                                                                                        \
-    TSD_CLIENT_OPTS, {.name = "data", .arg = "DIR", .help = "Ask this folder; no daemon may use it."},       \
+#define TSD_META_CLIENT_OPTS                                                                                 \
+    TSD_CLIENT_OPTS,                                                                                         \
+        {.name = "data", .arg = "DIR", .help = "Use this data folder directly; no daemon may use it."},      \
     {                                                                                                        \
         .name = "config", .arg = "FILE",                                                                     \
         .help = "With --data: the daemon's configuration, for its rules of names and its storage keys."      \
     }
 
-#define TSD_DOOR_PARAMS 8 /* parameters of a request, at most */
+#define TSD_META_CLIENT_PARAMS 8 /* parameters of a request, at most */
 
 struct tsd_meta_client {
     const struct tsd_args *args; /* of the command */
@@ -31,23 +32,23 @@ struct tsd_meta_client {
 };
 /* A request. */
 struct tsd_meta_client_req {
-    const char *method;                       /* "GET" */
-    const char *path;                         /* "api/uid/assign" */
-    struct qry_param params[TSD_DOOR_PARAMS]; /* not encoded; name.p == NULL ends them */
-    struct ts_slice body;                     /* JSON or empty */
+    const char *method;                              /* "GET" */
+    const char *path;                                /* "api/uid/assign" */
+    struct qry_param params[TSD_META_CLIENT_PARAMS]; /* not encoded; name.p == NULL ends them */
+    struct ts_slice body;                            /* JSON or empty */
 };
 
 /** Send a request and read the answer, which the caller owns (json_decref); NULL if it has no body. An answer
  * with an error object is an error with its details in the text; the client's member status has the status of
  * others. */
-int tsd_meta_client_request(struct tsd_meta_client *door, const struct tsd_meta_client_req *req, json_t **out,
-                            struct ts_error *err);
+int tsd_meta_client_request(struct tsd_meta_client *client, const struct tsd_meta_client_req *req,
+                            json_t **out, struct ts_error *err);
 /** Send a request with a JSON body; its answer is ignored unless it is an error. */
-int tsd_meta_client_tell(struct tsd_meta_client *door, const char *method, const char *path,
+int tsd_meta_client_send(struct tsd_meta_client *client, const char *method, const char *path,
                          const struct ts_buf *body, struct ts_error *err);
 /** Run a command that sends requests: open, run, print what it wrote, close. Returns the exit code. */
 int tsd_meta_client_run(const struct tsd_args *args, enum tsd_local how,
-                        int (*run)(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err));
+                        int (*run)(struct tsd_meta_client *client, struct ts_buf *out, struct ts_error *err));
 
 /* --- what searches find, as lines --- */
 

@@ -65,30 +65,30 @@ static int metric_set(const struct tsd_args *args)
 }
 
 /* What the metric is; an unknown one gets a hint. */
-static int metric_info(struct tsd_meta_client *door, json_t **out_root, struct ts_error *err)
+static int metric_info(struct tsd_meta_client *client, json_t **out_root, struct ts_error *err)
 {
     struct tsd_meta_client_req req = {
         .method = "GET",
         .path = "api/metric",
-        .params = {{TS_SLICE_LIT("metric"), ts_slice_str(door->args->words[1])}}};
-    return tsd_meta_client_request(door, &req, out_root, err);
+        .params = {{TS_SLICE_LIT("metric"), ts_slice_str(client->args->words[1])}}};
+    return tsd_meta_client_request(client, &req, out_root, err);
 }
 
 /* Is there such a metric? Prints nothing. */
-static int metric_check(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
+static int metric_check(struct tsd_meta_client *client, struct ts_buf *out, struct ts_error *err)
 {
     json_t *root = NULL;
     (void)out;
-    TS_TRY(metric_info(door, &root, err));
+    TS_TRY(metric_info(client, &root, err));
     json_decref(root);
     return 0;
 }
 
 /* The kind that holds although nobody set it. */
-static int metric_kind(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
+static int metric_kind(struct tsd_meta_client *client, struct ts_buf *out, struct ts_error *err)
 {
     json_t *root = NULL;
-    TS_TRY(metric_info(door, &root, err));
+    TS_TRY(metric_info(client, &root, err));
     const char *kind = json_string_value(json_object_get(root, "kind"));
     const char *source = json_string_value(json_object_get(root, "source"));
     if (kind && source && strcmp(source, "set") != 0)

@@ -76,12 +76,12 @@ void tsd_plot__range(const struct tsd_plot *p, int64_t *out_lo_s, int64_t *out_h
         lo = s->n && s->x_s[0] < lo ? s->x_s[0] : lo;
         hi = end > hi ? end : hi;
     }
-    bool asked = p->to_ms > p->from_ms;
-    if (asked && (p->from_ms > 0 || lo > hi)) {
+    bool has_range = p->to_ms > p->from_ms;
+    if (has_range && (p->from_ms > 0 || lo > hi)) {
         int64_t from = axis_floor_s(p, p->from_ms);
         lo = from < lo ? from : lo;
     }
-    if (asked && (p->to_ms < AXIS_LAST_MS || lo > hi)) {
+    if (has_range && (p->to_ms < AXIS_LAST_MS || lo > hi)) {
         int64_t to = tsd_plot__next_s(p, axis_floor_s(p, p->to_ms));
         hi = to > hi ? to : hi;
     }

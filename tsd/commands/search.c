@@ -7,7 +7,7 @@
 #include "tsd/commands/meta_client.h"
 
 const struct ts_opt tsd_search_opts[] = {
-    TSD_DOOR_OPTS,
+    TSD_META_CLIENT_OPTS,
     {.name = "limit", .arg = "N", .help = "Most lines to print. Default 0: all."},
     {.name = "use-data-table", .help = "Accepted for scripts written for OpenTSDB; has no effect."},
     {.name = NULL},
@@ -36,9 +36,9 @@ static void search_query(const struct tsd_args *args, struct ts_buf *query)
         ts_buf_printf(query, "%s%s", i > 1 ? " " : "", args->words[i]);
 }
 
-static int search_run(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
+static int search_run(struct tsd_meta_client *client, struct ts_buf *out, struct ts_error *err)
 {
-    const struct tsd_args *args = door->args;
+    const struct tsd_args *args = client->args;
     const char *limit = tsd_args_get(args, "limit");
     bool lookup = strcmp(args->words[0], "lookup") == 0;
     struct ts_buf path, text;
@@ -57,7 +57,7 @@ static int search_run(struct tsd_meta_client *door, struct ts_buf *out, struct t
         .path = path.p,
         .params = {{lookup ? TS_SLICE_LIT("m") : TS_SLICE_LIT("query"), ts_buf_get(&text)},
                    {TS_SLICE_LIT("limit"), ts_slice_str(limit ? limit : "0")}}};
-    int rc = tsd_meta_client_request(door, &req, &root, err);
+    int rc = tsd_meta_client_request(client, &req, &root, err);
     const json_t *results = json_object_get(root, "results");
     for (size_t i = 0; i < json_array_size(results) && rc == 0; i++)
         tsd_meta_line(json_array_get(results, i), out);

@@ -11,12 +11,12 @@
 #include <stdlib.h>
 
 const struct ts_opt tsd_uid_opts[] = {
-    TSD_DOOR_OPTS,
+    TSD_META_CLIENT_OPTS,
     {.name = "deleted", .help = "grep: print deleted names, \"~ID~NAME\", instead of others."},
     {.name = "ignore-case", .letter = 'i', .help = "grep: ignore case."},
     {.name = NULL},
 };
-const struct ts_opt tsd_mkmetric_opts[] = {TSD_DOOR_OPTS, {.name = NULL}};
+const struct ts_opt tsd_mkmetric_opts[] = {TSD_META_CLIENT_OPTS, {.name = NULL}};
 
 static const char *const kind_names[STO_UID_KINDS] = {"metrics", "tagk", "tagv"};
 
@@ -25,9 +25,9 @@ struct uid_words {
     const char *const *words; /* borrowed */
     size_t n;                 /* how many */
 };
-static struct uid_words uid_rest(const struct tsd_meta_client *door, size_t skip)
+static struct uid_words uid_rest(const struct tsd_meta_client *client, size_t skip)
 {
-    return (struct uid_words){door->args->words + skip, door->args->n_words - skip};
+    return (struct uid_words){client->args->words + skip, client->args->n_words - skip};
 }
 
 static int uid_kind(const char *word, enum sto_uid_kind *out, struct ts_error *err)
@@ -80,8 +80,8 @@ static int uid_hit_cmp(const void *a, const void *b)
 }
 
 /* Names that meet a query, by kind and name; *out_hits and *out_root are the caller's. */
-static int uid_ask(struct tsd_meta_client *door, int kind, struct ts_slice query, struct uid_hit **out_hits,
-                   size_t *out_n, json_t **out_root, struct ts_error *err)
+static int uid_request(struct tsd_meta_client *client, int kind, struct ts_slice query,
+                       struct uid_hit **out_hits, size_t *out_n, json_t **out_root, struct ts_error *err)
 {
     struct ts_buf text;
     ts_buf_init(&text, 0);
@@ -90,9 +90,9 @@ static int uid_ask(struct tsd_meta_client *door, int kind, struct ts_slice query
     ts_buf_slice(&text, query);
     struct tsd_meta_client_req req = {
         .method = "GET",
-        .path = tsd_args_has(door->args, "deleted") ? "api/find/deleted" : "api/find/uidmeta",
+        .path = tsd_args_has(client->args, "deleted") ? "api/find/deleted" : "api/find/uidmeta",
         .params = {{TS_SLICE_LIT("query"), ts_buf_get(&text)}, {TS_SLICE_LIT("limit"), TS_SLICE_LIT("0")}}};
-    int rc = tsd_meta_client_request(door, &req, out_root, err);
+    int rc = tsd_meta_client_request(client, &req, out_root, err);
     ts_buf_release(&text);
     TS_TRY(rc);
     const json_t *results = json_object_get(*out_root, "results");
@@ -125,14 +125,14 @@ static void uid_term(struct ts_buf *query, const char *head, const char *value, 
 }
 
 /* Print the names that meet a query; *io_kinds: bits of the kinds left to look in. */
-static int uid_show(struct tsd_meta_client *door, int kind, struct ts_slice query, unsigned *io_kinds,
+static int uid_show(struct tsd_meta_client *client, int kind, struct ts_slice query, unsigned *io_kinds,
                     struct ts_buf *out, struct ts_error *err)
 {
     struct uid_hit *hits = NULL;
     json_t *root = NULL;
     size_t n = 0;
     unsigned found = 0;
-    int rc = uid_ask(door, kind, query, &hits, &n, &root, err);
+    int rc = uid_request(client, kind, query, &hits, &n, &root, err);
     for (size_t i = 0; i < n && rc == 0; i++) {
         if (!(*io_kinds >> hits[i].kind & 1))
             continue;
@@ -147,9 +147,9 @@ static int uid_show(struct tsd_meta_client *door, int kind, struct ts_slice quer
 
 /* --- look up, grep, find --- */
 
-static int uid_lookup(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
+static int uid_lookup(struct tsd_meta_client *client, struct ts_buf *out, struct ts_error *err)
 {
-    struct uid_words w = uid_rest(door, 0);
+    struct uid_words w = uid_rest(client, 0);
     int kind;
     const char *word;
     int64_t number;
@@ -158,13 +158,13 @@ static int uid_lookup(struct tsd_meta_client *door, struct ts_buf *out, struct t
     TS_TRY(uid_kind_word(w, &kind, &word, err));
     ts_buf_init(&query, 0);
     uid_term(&query, "name=", word, "");
-    int rc = uid_show(door, kind, ts_buf_get(&query), &left, out, err);
+    int rc = uid_show(client, kind, ts_buf_get(&query), &left, out, err);
     if (rc == 0 && ts_num_parse_int(ts_slice_str(word), &number, NULL) == 0 && number > 0 &&
         number <= UINT32_MAX) {
         ts_buf_clear(&query);
         ts_buf_str(&query, "uid=");
         tsd_uid_hex((uint32_t)number, &query);
-        rc = uid_show(door, kind, ts_buf_get(&query), &left, out, err);
+        rc = uid_show(client, kind, ts_buf_get(&query), &left, out, err);
     }
     ts_buf_release(&query);
     if (rc == 0 && left == kinds)
@@ -173,27 +173,27 @@ static int uid_lookup(struct tsd_meta_client *door, struct ts_buf *out, struct t
     return rc;
 }
 
-static int uid_grep(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
+static int uid_grep(struct tsd_meta_client *client, struct ts_buf *out, struct ts_error *err)
 {
     int kind;
     const char *word;
     unsigned left = (1u << STO_UID_KINDS) - 1;
     struct ts_buf query;
-    TS_TRY(uid_kind_word(uid_rest(door, 1), &kind, &word, err));
+    TS_TRY(uid_kind_word(uid_rest(client, 1), &kind, &word, err));
     ts_buf_init(&query, 0);
     uid_term(&query, "name:", word, "/");
-    if (tsd_args_has(door->args, "ignore-case"))
+    if (tsd_args_has(client->args, "ignore-case"))
         ts_buf_char(&query, 'i');
-    int rc = uid_show(door, kind, ts_buf_get(&query), &left, out, err);
+    int rc = uid_show(client, kind, ts_buf_get(&query), &left, out, err);
     ts_buf_release(&query);
     if (rc == 0 && out->n == 0)
         return ts_error_set(err, TS_ENOTFOUND, "no name matches %s", word);
     return rc;
 }
 
-static int uid_find(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
+static int uid_find(struct tsd_meta_client *client, struct ts_buf *out, struct ts_error *err)
 {
-    struct uid_words w = uid_rest(door, 1);
+    struct uid_words w = uid_rest(client, 1);
     enum sto_uid_kind kind = STO_UID_METRIC;
     unsigned left = (1u << STO_UID_KINDS) - 1;
     struct ts_buf query;
@@ -201,7 +201,7 @@ static int uid_find(struct tsd_meta_client *door, struct ts_buf *out, struct ts_
     ts_buf_init(&query, 0);
     for (size_t i = has_kind; i < w.n; i++)
         ts_buf_printf(&query, "%s ", w.words[i]);
-    int rc = uid_show(door, has_kind ? (int)kind : -1, ts_buf_get(&query), &left, out, err);
+    int rc = uid_show(client, has_kind ? (int)kind : -1, ts_buf_get(&query), &left, out, err);
     ts_buf_release(&query);
     if (rc == 0 && out->n == 0)
         return ts_error_set(err, TS_ENOTFOUND, "nothing is found");
@@ -241,7 +241,7 @@ static int uid_answer(const json_t *root, enum sto_uid_kind kind, const char *na
     return ts_error_set(err, TS_EINVAL, "%s", why ? why : "the daemon's answer has no such name");
 }
 
-static int uid_change(struct tsd_meta_client *door, const char *path, struct uid_words w, bool print,
+static int uid_change(struct tsd_meta_client *client, const char *path, struct uid_words w, bool print,
                       struct ts_buf *out, struct ts_error *err)
 {
     enum sto_uid_kind kind = STO_UID_METRIC;
@@ -253,7 +253,7 @@ static int uid_change(struct tsd_meta_client *door, const char *path, struct uid
     ts_buf_init(&body, 0);
     uid_names(kind, w, &body);
     struct tsd_meta_client_req req = {.method = "POST", .path = path, .body = ts_buf_get(&body)};
-    int rc = tsd_meta_client_request(door, &req, &root, err);
+    int rc = tsd_meta_client_request(client, &req, &root, err);
     for (size_t i = 0; i < w.n && rc == 0; i++) {
         rc = uid_answer(root, kind, w.words[i], &id, err);
         if (rc == 0 && print)
@@ -264,19 +264,19 @@ static int uid_change(struct tsd_meta_client *door, const char *path, struct uid
     return rc;
 }
 
-static int uid_assign(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
+static int uid_assign(struct tsd_meta_client *client, struct ts_buf *out, struct ts_error *err)
 {
-    return uid_change(door, "api/uid/assign", uid_rest(door, 1), true, out, err);
+    return uid_change(client, "api/uid/assign", uid_rest(client, 1), true, out, err);
 }
 
-static int uid_delete(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
+static int uid_delete(struct tsd_meta_client *client, struct ts_buf *out, struct ts_error *err)
 {
-    return uid_change(door, "api/uid/delete", uid_rest(door, 1), false, out, err);
+    return uid_change(client, "api/uid/delete", uid_rest(client, 1), false, out, err);
 }
 
-static int uid_rename(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
+static int uid_rename(struct tsd_meta_client *client, struct ts_buf *out, struct ts_error *err)
 {
-    struct uid_words w = uid_rest(door, 1);
+    struct uid_words w = uid_rest(client, 1);
     enum sto_uid_kind kind = STO_UID_METRIC;
     json_t *root = NULL;
     TS_TRY(uid_kind(w.words[0], &kind, err));
@@ -289,7 +289,7 @@ static int uid_rename(struct tsd_meta_client *door, struct ts_buf *out, struct t
     ts_json_member_str(&j, "name", w.words[2]);
     ts_json_obj_end(&j);
     struct tsd_meta_client_req req = {.method = "POST", .path = "api/uid/rename", .body = ts_buf_get(&body)};
-    int rc = tsd_meta_client_request(door, &req, &root, err);
+    int rc = tsd_meta_client_request(client, &req, &root, err);
     ts_buf_release(&body);
     TS_TRY(rc);
     const char *why = json_string_value(json_object_get(root, "error"));
@@ -303,7 +303,7 @@ static int uid_rename(struct tsd_meta_client *door, struct ts_buf *out, struct t
 /* --- free text fields --- */
 
 /* Record of "KIND NAME"; *out_root keeps it alive. */
-static int uid_record(struct tsd_meta_client *door, struct uid_words w, enum sto_uid_kind *kind,
+static int uid_record(struct tsd_meta_client *client, struct uid_words w, enum sto_uid_kind *kind,
                       json_t **out_root, const json_t **out, struct ts_error *err)
 {
     struct ts_buf query;
@@ -313,7 +313,7 @@ static int uid_record(struct tsd_meta_client *door, struct uid_words w, enum sto
     uid_term(&query, "name=", w.words[1], "");
     struct tsd_meta_client_req req = {
         .method = "GET", .path = "api/find/uidmeta", .params = {{TS_SLICE_LIT("query"), ts_buf_get(&query)}}};
-    int rc = tsd_meta_client_request(door, &req, out_root, err);
+    int rc = tsd_meta_client_request(client, &req, out_root, err);
     ts_buf_release(&query);
     TS_TRY(rc);
     *out = json_array_get(json_object_get(*out_root, "results"), 0);
@@ -330,14 +330,14 @@ static bool uid_own_field(const char *name)
     return false;
 }
 
-static int uid_get(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
+static int uid_get(struct tsd_meta_client *client, struct ts_buf *out, struct ts_error *err)
 {
-    struct uid_words w = uid_rest(door, 1);
+    struct uid_words w = uid_rest(client, 1);
     enum sto_uid_kind kind = STO_UID_METRIC;
     json_t *root = NULL, *v;
     const json_t *record;
     const char *k;
-    int rc = uid_record(door, w, &kind, &root, &record, err);
+    int rc = uid_record(client, w, &kind, &root, &record, err);
     json_t *custom = rc == 0 ? json_object_get(record, "custom") : NULL;
     if (rc == 0 && w.n > 2) {
         const char *text = json_string_value(
@@ -358,16 +358,16 @@ static int uid_get(struct tsd_meta_client *door, struct ts_buf *out, struct ts_e
     return rc;
 }
 
-static int uid_set(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
+static int uid_set(struct tsd_meta_client *client, struct ts_buf *out, struct ts_error *err)
 {
-    struct uid_words w = uid_rest(door, 1);
+    struct uid_words w = uid_rest(client, 1);
     enum sto_uid_kind kind = STO_UID_METRIC;
     json_t *root = NULL;
     const json_t *record;
     struct ts_buf body;
     struct ts_json j;
     (void)out;
-    int rc = uid_record(door, w, &kind, &root, &record, err);
+    int rc = uid_record(client, w, &kind, &root, &record, err);
     ts_buf_init(&body, 0);
     ts_json_init(&j, &body);
     ts_json_obj(&j);
@@ -383,7 +383,7 @@ static int uid_set(struct tsd_meta_client *door, struct ts_buf *out, struct ts_e
     }
     ts_json_obj_end(&j);
     if (rc == 0)
-        rc = tsd_meta_client_tell(door, "POST", "api/uid/uidmeta", &body, err);
+        rc = tsd_meta_client_send(client, "POST", "api/uid/uidmeta", &body, err);
     ts_buf_release(&body);
     json_decref(root);
     return rc;
@@ -391,9 +391,9 @@ static int uid_set(struct tsd_meta_client *door, struct ts_buf *out, struct ts_e
 
 /* --- check --- */
 
-static int uid_fsck(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
+static int uid_fsck(struct tsd_meta_client *client, struct ts_buf *out, struct ts_error *err)
 {
-    struct uid_words w = uid_rest(door, 1);
+    struct uid_words w = uid_rest(client, 1);
     json_t *root = NULL;
     bool fix = w.n && strcmp(w.words[0], "fix") == 0;
     if (w.n && !fix)
@@ -402,7 +402,7 @@ static int uid_fsck(struct tsd_meta_client *door, struct ts_buf *out, struct ts_
         .method = fix ? "POST" : "GET",
         .path = "api/uid/fsck",
         .params = {{TS_SLICE_LIT("fix"), fix ? TS_SLICE_LIT("true") : TS_SLICE_LIT("false")}}};
-    TS_TRY(tsd_meta_client_request(door, &req, &root, err));
+    TS_TRY(tsd_meta_client_request(client, &req, &root, err));
     const json_t *lines = json_object_get(root, "findings");
     for (size_t i = 0; i < json_array_size(lines); i++)
         ts_buf_printf(out, "%s\n", json_string_value(json_array_get(lines, i)));
@@ -420,12 +420,12 @@ static int uid_fsck(struct tsd_meta_client *door, struct ts_buf *out, struct ts_
 /* --- trees --- */
 
 /* Request a tree, or all of them; *out is an object or an array. */
-static int uid_trees(struct tsd_meta_client *door, const char *id, json_t **out, struct ts_error *err)
+static int uid_trees(struct tsd_meta_client *client, const char *id, json_t **out, struct ts_error *err)
 {
     struct tsd_meta_client_req req = {.method = "GET", .path = "api/tree"};
     if (id)
         req.params[0] = (struct qry_param){TS_SLICE_LIT("treeid"), ts_slice_str(id)};
-    return tsd_meta_client_request(door, &req, out, err);
+    return tsd_meta_client_request(client, &req, out, err);
 }
 
 static void uid_tree_line(const json_t *tree, const char *what, struct ts_buf *out)
@@ -435,13 +435,13 @@ static void uid_tree_line(const json_t *tree, const char *what, struct ts_buf *o
 }
 
 /* There is nothing to do, and it says so: branches follow from the rules. */
-static int uid_treesync(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
+static int uid_treesync(struct tsd_meta_client *client, struct ts_buf *out, struct ts_error *err)
 {
     static const char in_sync[] = "in sync: branches are computed from its rules at each request";
     static const char off[] = "not enabled: it has no branches (POST /api/tree with enabled=true)";
-    struct uid_words w = uid_rest(door, 1);
+    struct uid_words w = uid_rest(client, 1);
     json_t *root = NULL;
-    TS_TRY(uid_trees(door, w.n ? w.words[0] : NULL, &root, err));
+    TS_TRY(uid_trees(client, w.n ? w.words[0] : NULL, &root, err));
     for (size_t i = 0, n = json_is_array(root) ? json_array_size(root) : 1; i < n; i++) {
         const json_t *tree = json_is_array(root) ? json_array_get(root, i) : root;
         uid_tree_line(tree, json_is_true(json_object_get(tree, "enabled")) ? in_sync : off, out);
@@ -450,19 +450,19 @@ static int uid_treesync(struct tsd_meta_client *door, struct ts_buf *out, struct
     return 0;
 }
 
-static int uid_treepurge(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
+static int uid_treepurge(struct tsd_meta_client *client, struct ts_buf *out, struct ts_error *err)
 {
-    struct uid_words w = uid_rest(door, 1);
+    struct uid_words w = uid_rest(client, 1);
     json_t *root = NULL, *answer = NULL;
     bool all = w.n > 1 && (strcmp(w.words[1], "definition") == 0 || strcmp(w.words[1], "true") == 0);
     if (w.n > 1 && !all)
         return ts_error_set(err, TS_EINVAL, "treepurge accepts no second word but definition");
-    TS_TRY(uid_trees(door, w.words[0], &root, err));
+    TS_TRY(uid_trees(client, w.words[0], &root, err));
     struct tsd_meta_client_req req = {.method = "DELETE",
                                       .path = "api/tree",
                                       .params = {{TS_SLICE_LIT("treeid"), ts_slice_str(w.words[0])},
                                                  {TS_SLICE_LIT("definition"), TS_SLICE_LIT("true")}}};
-    int rc = all ? tsd_meta_client_request(door, &req, &answer, err) : 0;
+    int rc = all ? tsd_meta_client_request(client, &req, &answer, err) : 0;
     if (rc == 0)
         uid_tree_line(root,
                       all ? "definition and rules are deleted, and with them all branches"
@@ -481,7 +481,7 @@ struct uid_form {
     const char *usage;  /* all of its words */
     size_t min, max;    /* number of words after the first */
     enum tsd_local how; /* how a folder is opened */
-    int (*run)(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err);
+    int (*run)(struct tsd_meta_client *client, struct ts_buf *out, struct ts_error *err);
 };
 static const struct uid_form forms[] = {
     {"grep", "grep [KIND] EXPRESSION", 1, 2, TSD_LOCAL_READ, uid_grep},
@@ -512,13 +512,13 @@ int tsd_uid_run(const struct tsd_args *args)
     return tsd_meta_client_run(args, form->how, form->run);
 }
 
-static int mkmetric(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
+static int mkmetric(struct tsd_meta_client *client, struct ts_buf *out, struct ts_error *err)
 {
-    const char **words = ts_xcalloc(door->args->n_words + 1, sizeof(*words));
+    const char **words = ts_xcalloc(client->args->n_words + 1, sizeof(*words));
     words[0] = kind_names[STO_UID_METRIC];
-    memcpy(words + 1, door->args->words, door->args->n_words * sizeof(*words));
-    int rc = uid_change(door, "api/uid/assign", (struct uid_words){words, door->args->n_words + 1}, true, out,
-                        err);
+    memcpy(words + 1, client->args->words, client->args->n_words * sizeof(*words));
+    int rc = uid_change(client, "api/uid/assign", (struct uid_words){words, client->args->n_words + 1}, true,
+                        out, err);
     ts_free(words);
     return rc;
 }

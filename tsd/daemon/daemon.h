@@ -67,7 +67,7 @@ struct tsd_daemon {
     struct tsd_peers peers; /* connections by address */
     bool loopback_only;     /* only loopback addresses are bound; set before connections are accepted */
     _Atomic uint64_t n_denied[TSD_DENIED_KINDS]; /* requests that access.c refused, by kind */
-    _Atomic uint32_t drop_asked;                 /* incremented by dropcaches; workers check it each turn */
+    _Atomic uint32_t drop_requests;              /* incremented by dropcaches; workers check it each turn */
 };
 
 #endif

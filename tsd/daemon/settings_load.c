@@ -12,9 +12,9 @@
 
 #include <unistd.h>
 
-static unsigned settings_cores(int64_t asked)
+static unsigned settings_cores(int64_t configured)
 {
-    long n = asked > 0 ? (long)asked : sysconf(_SC_NPROCESSORS_ONLN);
+    long n = configured > 0 ? (long)configured : sysconf(_SC_NPROCESSORS_ONLN);
     return n < 1 ? 1 : (unsigned)n;
 }
 

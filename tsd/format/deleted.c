@@ -1,5 +1,5 @@
 /*
- * deleted.c - counting and telling.
+ * deleted.c - counts deleted points and reports them.
  *
  * Threads    see answers.h
  */

@@ -80,7 +80,7 @@ static void put_limit(struct ts_json *j, const struct qry_explained_limit *l)
     ts_json_member_str(j, "key", l->key);
     ts_json_member_count(j, "limit", l->limit);
     ts_json_key(j, "needs");
-    if (l->told)
+    if (l->known)
         ts_json_int(j, (int64_t)l->needs);
     else
         ts_json_null(j);
@@ -205,7 +205,7 @@ static void explain_text(const struct qry_explain *x, struct ts_buf *out)
         if (!l->limit)
             continue;
         ts_buf_printf(out, "limit %s = %llu", l->key, (unsigned long long)l->limit);
-        if (l->told)
+        if (l->known)
             ts_buf_printf(out, ", needs about %llu", (unsigned long long)l->needs);
         ts_buf_str(out, l->refused ? ": WOULD BE REFUSED\n" : "\n");
     }

@@ -94,7 +94,7 @@ void tsd_conn_update(struct tsd_conn *c)
         want = !c->closing && c->n_held && c->tail.n < CONN_AHEAD_BYTES;
     else
         want = !c->stuck && !(c->w->paused && c->proto && c->proto->waits);
-    if (want && conn_decoded(c)) /* no event will tell of these */
+    if (want && conn_decoded(c)) /* no event will report these */
         tsd_worker_run_soon(c->w, c);
     if (want == c->reading)
         return;

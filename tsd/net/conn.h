@@ -29,8 +29,8 @@ struct tsd_worker;
 /* A protocol, a row of the table that the daemon was started with (tsd_daemon.protocols). */
 struct tsd_protocol {
     const char *name;
-    /* Do these first bytes of a connection to the shared port belong to the protocol: 1 yes, 0 no, -1 can't tell yet.
-     * NULL: it is spoken on its own port alone. */
+    /* Do these first bytes of a connection to the shared port belong to the protocol: 1 yes, 0 no, -1 more
+     * bytes are needed. NULL: it is spoken on its own port alone. */
     int (*match)(const struct tsd_worker *w, const char *p, size_t n);
     /* The number of a port of its own, on the addresses of `bind`; 0: the system chooses one; < 0: there is none.
      * NULL: there is none. */
@@ -108,7 +108,7 @@ struct tsd_conn {
 struct tsd_accepted {
     int fd;                                /* the socket, taken */
     struct tsd_peer *peer;                 /* of tsd_peers_add; NULL: none */
-    const struct tsd_protocol *proto;      /* of the port; NULL: the first bytes tell */
+    const struct tsd_protocol *proto;      /* of the port; NULL: the first bytes decide */
     const struct tsd_transport *transport; /* NULL: plain */
 };
 /** New connection of a worker around an accepted socket. */

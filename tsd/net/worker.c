@@ -96,7 +96,7 @@ static void worker_run_cut(struct tsd_worker *w, struct tsd_call *call)
     atomic_store_explicit(&w->is_cut, true, memory_order_release); /* pairs with tsd_worker_await_cut */
 }
 
-static void worker_tell(struct tsd_worker *w, void (*run)(struct tsd_worker *w, struct tsd_call *call))
+static void worker_notify(struct tsd_worker *w, void (*run)(struct tsd_worker *w, struct tsd_call *call))
 {
     struct tsd_call *call = ts_xcalloc(1, sizeof(*call));
     call->run = run;
@@ -105,7 +105,7 @@ static void worker_tell(struct tsd_worker *w, void (*run)(struct tsd_worker *w, 
 
 void tsd_worker_cut(struct tsd_worker *w)
 {
-    worker_tell(w, worker_run_cut);
+    worker_notify(w, worker_run_cut);
 }
 
 void tsd_worker_await_cut(const struct tsd_worker *w)
@@ -134,7 +134,7 @@ static void worker_run_drain(struct tsd_worker *w, struct tsd_call *call)
 
 void tsd_worker_drain(struct tsd_worker *w)
 {
-    worker_tell(w, worker_run_drain);
+    worker_notify(w, worker_run_drain);
 }
 
 static void worker_run_stop(struct tsd_worker *w, struct tsd_call *call)
@@ -145,7 +145,7 @@ static void worker_run_stop(struct tsd_worker *w, struct tsd_call *call)
 
 void tsd_worker_stop(struct tsd_worker *w)
 {
-    worker_tell(w, worker_run_stop);
+    worker_notify(w, worker_run_stop);
 }
 
 /* --- connections --- */
@@ -292,9 +292,9 @@ static void worker_turn(struct tsd_worker *w)
 {
     struct tsd_daemon *d = w->daemon;
     tsd_ingest_turn(&w->ingest);
-    uint32_t asked = atomic_load_explicit(&d->drop_asked, memory_order_relaxed);
-    if (asked != w->drop_seen) {
-        w->drop_seen = asked;
+    uint32_t requests = atomic_load_explicit(&d->drop_requests, memory_order_relaxed);
+    if (requests != w->drop_seen) {
+        w->drop_seen = requests;
         tsd_icache_reset(&w->ingest.cache);
     }
     worker_set_paused(w, !sto_port_ready(w->ingest.port));

@@ -102,7 +102,8 @@ void tsd_worker_call(struct tsd_worker *w, struct tsd_call *call);
 void tsd_worker_adopt(struct tsd_worker *w, const struct tsd_accepted *a);
 /** Any thread: read datagrams of a protocol from a bound socket (taken) until the worker drains. */
 void tsd_worker_adopt_datagrams(struct tsd_worker *w, int fd, const struct tsd_protocol *proto);
-/** Any thread: finish what is under way, close connections; tell when none is left (poll n_conns). */
+/** Any thread: finish running requests and close connections. n_conns, which the caller polls, is 0 when none
+ * is left. */
 void tsd_worker_drain(struct tsd_worker *w);
 /** Any thread: close the sockets that are left, cancel their work. */
 void tsd_worker_cut(struct tsd_worker *w);

@@ -17,7 +17,7 @@ void tsd_ep_dropcaches(struct tsd_req *req)
         tsd_reply_method(req);
         return;
     }
-    atomic_fetch_add_explicit(&req->d->drop_asked, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&req->d->drop_requests, 1, memory_order_relaxed);
     tsd_reply_json(req, 200, TS_SLICE_LIT("{\"status\":\"200\",\"message\":\"Caches dropped\"}"));
 }
 

@@ -109,7 +109,7 @@ static void line_on_stats(struct tsd_line *l, struct ts_buf *out)
 static void line_on_drop_caches(struct tsd_line *l)
 {
     struct tsd_conn *c = l->arg;
-    atomic_fetch_add_explicit(&c->w->daemon->drop_asked, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&c->w->daemon->drop_requests, 1, memory_order_relaxed);
 }
 
 static bool line_on_end_daemon(struct tsd_line *l)

@@ -28,8 +28,8 @@ struct ts_slice ts_utf8_cut(struct ts_slice s, size_t max_bytes)
     if (s.n <= max_bytes)
         return s;
     size_t n = max_bytes;
-    /* s.p[n] is the first byte left out: while it continues a character, that character began earlier. A run
-     * of more than three such bytes is not UTF-8, then the plain cut is as good as any. */
+    /* Do not cut inside a UTF-8 character: go back while s.p[n], the first byte that is left out, is a
+     * continuation byte. More than three of these in a row are not UTF-8; then the text is cut at max_bytes. */
     while (n > 0 && max_bytes - n < 4 && ((unsigned char)s.p[n] & 0xc0) == 0x80)
         n--;
     if (((unsigned char)s.p[n] & 0xc0) == 0x80)

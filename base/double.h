@@ -1,5 +1,5 @@
 /*
- * double.h - a double as its 64 bits, and back.
+ * double.h - converts a double to its 64 bits and back.
  *
  * Source     IEEE 754 binary64
  */
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/** The bits of a double; of NaN too, as they are. */
+/** The bits of a double; those of a NaN are returned unchanged. */
 static inline uint64_t ts_double_bits(double d)
 {
     uint64_t bits;

@@ -38,13 +38,14 @@ struct ts_fs {
     int (*sync)(struct ts_file *file, struct ts_error *err);
     int (*truncate)(struct ts_file *file, uint64_t size_bytes, struct ts_error *err);
     int (*size)(struct ts_file *file, uint64_t *out_bytes, struct ts_error *err);
-    /* Exclusive advisory lock of the file and of its folder for the life of the open file; TS_EBUSY if another process holds one of the two:
-     * a file that was removed and made again is still locked. */
+    /* Lock the file and its folder (exclusive, advisory) until the file is closed; TS_EBUSY if another
+     * process has locked either. The folder is locked too so that removing and creating the file again does
+     * not circumvent the lock. */
     int (*lock)(struct ts_file *file, struct ts_error *err);
     int (*rename)(const struct ts_fs *fs, const char *from, const char *to, struct ts_error *err);
     int (*unlink)(const struct ts_fs *fs, const char *path, struct ts_error *err);
     int (*mkdir)(const struct ts_fs *fs, const char *path,
-                 struct ts_error *err); /* existing folder is fine */
+                 struct ts_error *err); /* an existing folder is no error */
     int (*sync_dir)(const struct ts_fs *fs, const char *path, struct ts_error *err);
     /* Calls each(arg, name) for every entry but "." and ".."; order unspecified. each < 0 stops and is returned. */
     int (*list)(const struct ts_fs *fs, const char *path, int (*each)(void *arg, const char *name), void *arg,
@@ -62,18 +63,19 @@ void ts_fs_set_nowait(bool nowait);
 /** Has the calling thread set ts_fs_set_nowait? */
 bool ts_fs_is_nowait(void);
 /**
- * Begin to write a part of a file of the real file system to the disk. For files that need no sync: few pages are dirty then, and
- * the sync of another file does not wait for all of them. A hint: errors are left to append and sync.
+ * Begin to write a part of a file of the real file system to the disk. For files that need no sync: the
+ * number of dirty pages stays small, so that the sync of another file does not wait for them. It is a hint:
+ * append and sync report errors.
  *
  * @param off, n  [bytes] the part; whole pages of it
  *
  * Blocks: only while the disk's queue is full.
  */
 void ts_fs_write_out(struct ts_file *file, uint64_t off, uint64_t n);
-/** Wait until the part is written that ts_fs_write_out began. Blocks: for the disk. */
+/** Wait until the part for which ts_fs_write_out was called is written. Blocks: for the disk. */
 void ts_fs_await_written(struct ts_file *file, uint64_t off, uint64_t n);
-/** Drop the written pages of the part from the page cache: for data that are read late or never again. It
- * does not wait: pages that are still being written stay in the cache until the next call for them. */
+/** Drop the written pages of the part from the page cache: for data that are read much later or never again.
+ * It does not wait: pages that are still being written stay in the cache until the next call for them. */
 void ts_fs_forget(struct ts_file *file, uint64_t off, uint64_t n);
 #define TS_FS_SPARE 48u /* descriptors kept aside */
 /** Keep descriptors aside: the real file system closes one of them, and tries again, when open(2) fails with EMFILE, except for TS_OPEN_REOPEN. A
@@ -83,7 +85,8 @@ void ts_fs_forget(struct ts_file *file, uint64_t off, uint64_t n);
  *
  * Threads: any.   Cost: nothing while all are there. */
 unsigned ts_fs_keep_spare(void);
-/** Are all spare descriptors there, and could n more be opened now beside them? Threads: any.   Cost: a dup and a close of each. */
+/** Are all spare descriptors available, and can n more be opened now? Threads: any.   Cost: a dup and a close
+ * of each. */
 bool ts_fs_has_descriptors(size_t n);
 /** Whole file into a new buffer (ts_free it), with one zero byte behind it that *out_n does not count; TS_ELIMIT above
  *  max_bytes, TS_ENOMEM. */
@@ -108,21 +111,21 @@ int ts_fs_read_rest(const struct ts_fs *fs, const char *path, size_t max_bytes, 
  * end. Blocks: until the writer of a pipe ends. Memory: max_bytes while it reads and as long as the text is kept, so
  * it is for small files. */
 int ts_fs_read_any(const char *path, size_t max_bytes, char **out_p, size_t *out_n, struct ts_error *err);
-/** Write path.tmp (replacing what a crash left there), sync, rename to path, sync the folder: the file is old or new, never
- *  between. After an error it is either; path.tmp is removed if possible. */
+/** Write path.tmp (replacing what a crash left there), sync, rename to path, sync the folder: the file has
+ * either the old or the new contents, also after an error; path.tmp is removed if possible. */
 int ts_fs_write_atomic(const struct ts_fs *fs, const char *path, const void *p, size_t n,
                        struct ts_error *err);
 /**
- * TS_OPEN_APPEND of the real file system in a folder that belongs to somebody who is not trusted: a link in its place
- * is not followed, only a regular file is taken, and one that is made (*out_is_new) gets the folder's owner if we are
- * root.
+ * TS_OPEN_APPEND of the real file system in a folder whose owner is not trusted: a symbolic link is not
+ * followed, only a regular file is opened, and a new file (*out_is_new) gets the folder's owner if the
+ * process runs as root.
  *
- * @return 0; as open; TS_EINVAL if it is something else than a file
+ * @return 0; errors of open; TS_EINVAL if it is not a regular file
  */
 int ts_fs_open_guarded(const char *path, struct ts_file **out_file, bool *out_is_new, struct ts_error *err);
-/** Lock the byte at off (62 bits; it need not be there) of a file that is open for appending, for the life of the
- * open file; locks of whole files do not meet these. False: another open file has it. Where the file system has no
- * such locks it is true. Threads: any.   Blocks: no. */
+/** Lock the byte at off (62 bits; it may be beyond the end) of a file that is open for appending, until the
+ * file is closed. Locks of whole files are independent of it. False: another open file has locked it. Where
+ * the file system has no such locks, the result is true. Threads: any.   Blocks: no. */
 bool ts_fs_lock_byte(const struct ts_file *file, uint64_t off);
 /** Make a folder and those above it that are missing. Existing ones are fine. */
 int ts_fs_mkdirs(const struct ts_fs *fs, const char *path, struct ts_error *err);

@@ -1,9 +1,11 @@
 /*
- * log.c - lines on stderr, and the last ones kept for people who come later.
+ * log.c - writes lines to stderr, and keeps the last ones in memory for ts_log_recent.
  *
- * Threads    the mutex guards the ring of kept lines only and is never held while writing or calling out;
- * lines of different threads may stand in the ring in another order than on stderr, a few microseconds apart
- * Invariant  a kept line is immutable and freed when the ring and all ts_log_recent have let go of it
+ * Threads    the mutex protects only the ring of kept lines and is never held while a line is written. Lines
+ *            that different threads write within a few microseconds may have another order in the ring than
+ *            on stderr
+ * Invariant  a kept line is immutable, and is freed when neither the ring nor a call of ts_log_recent
+ *            references it
  */
 #include "base/log.h"
 
@@ -20,8 +22,8 @@
 #include "base/mem.h"
 #include "base/time.h"
 
-#define TEXT_MAX_BYTES  2000 /* words of the caller */
-#define LINE_MAX_BYTES  2128 /* with time and level in front, n_left_out behind, line feed and terminator */
+#define TEXT_MAX_BYTES  2000 /* text of the caller */
+#define LINE_MAX_BYTES  2128 /* the same with time, level, n_left_out, line feed and terminator */
 #define N_KEPT          1024
 #define LIMIT_PERIOD_NS 1000000000ll
 
@@ -34,7 +36,8 @@ struct kept {
 static const char *const level_names[] = {"debug", "info", "warn", "error"};
 #define N_LEVELS ((int)(sizeof(level_names) / sizeof(level_names[0])))
 
-static int min_level = TS_LOG_INFO; /* atomic, relaxed: a late change of level harms nobody */
+/* atomic, relaxed: a change of the level may take effect a moment later */
+static int min_level = TS_LOG_INFO;
 
 static pthread_mutex_t ring_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct kept *ring[N_KEPT]; /* line number i in slot i % N_KEPT; under ring_mutex */

@@ -1,5 +1,5 @@
 /*
- * repeat.c - the last value of each series, in a hash table.
+ * repeat.c - leaves out points that repeat the last value of their series, which a hash table stores.
  *
  * Series not seen for EVICT_MS are forgotten when the table would grow.
  * Threads    see repeat.h

@@ -145,7 +145,8 @@ static int proc_cmp(const void *a, const void *b)
                             : (x->start > y->start) - (x->start < y->start);
 }
 
-/* Processor time of a process since the last round; all of it if it is new. */
+/* Processor time of a process since the last round. If it has started since, that is all of its time; in the
+ * first round it is 0. */
 static uint64_t proc_growth(const struct col_procs *p, const struct proc *now)
 {
     const struct proc *was = p->last.n ? bsearch(now, p->last.p, p->last.n, sizeof(*now), proc_cmp) : NULL;

@@ -1,5 +1,5 @@
 /*
- * rows.c - walks the paths of rows.
+ * rows.c - reads the files of /proc and /sys that the rows of a table describe, and emits their values.
  *
  * Threads    see rows.h
  */
@@ -26,7 +26,7 @@ struct walk {
     unsigned n;                          /* points */
     char path[ROW_PATH_BYTES];           /* so far, without '*' */
     const char *rest;                    /* of the row's path, behind that */
-    struct ts_slice names[ROW_TAGS_MAX]; /* what the '*' stand for, in the stack of the walk */
+    struct ts_slice names[ROW_TAGS_MAX]; /* what the '*' stand for, on the stack of the walk */
     unsigned n_names;                    /* of them known */
 };
 

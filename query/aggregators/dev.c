@@ -41,7 +41,8 @@ static void dev_add_f64(void *p, const double *v, size_t n, int64_t t0, int64_t 
         first++;
     if (first == n)
         return;
-    for (size_t k = first; k < n; k++) { /* distances from the first: equal values have none at all */
+    /* sums of differences from the first value, so that the mean of equal values is exact */
+    for (size_t k = first; k < n; k++) {
         c += v[k] == v[k];
         sum += v[k] == v[k] ? v[k] - v[first] : 0;
     }

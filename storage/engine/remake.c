@@ -31,7 +31,8 @@ static int salvage(struct sto_engine *e, const struct sto_sst_info *old, struct 
     return rc;
 }
 
-/* Check for free space: a file whose rows can still be read must not fill the disk when it is rewritten. */
+/* Check for free space before a file is rewritten. Its rows can still be read, so rewriting it is not worth
+ * filling the disk. */
 static int look_at_room(struct sto_engine *e, const struct sto_sst_info *info, struct ts_error *err)
 {
     uint64_t room = 0;

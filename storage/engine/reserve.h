@@ -1,13 +1,14 @@
 /*
- * reserve.h - a file that is removed when the disk is full, so that what must be written still can be.
+ * reserve.h - a file that is removed when the disk is full, so that there is space for writes that must not
+ * fail.
  *
  * DIR/RESERVE only occupies space. When a flush, retention or the opening of a store finds the disk full, the
  * file is removed, puts are refused, and names, files and manifest use its space. A flush then deletes log
  * segments, which are larger than the files made of them, and retention deletes files. When there is space
- * again the file is written anew, and puts are accepted.
+ * again the file is written again, and puts are accepted.
  *
- * A store opens without it too: the number of its run could not be written then, so no log may be begun until
- * it is.
+ * A store also opens on a full disk without a reserve. The number of its run cannot be written then, so no
+ * log may be begun until it is written.
  *
  * Threads    release: any, under files_mu; use and tick take it; may_write: any
  * Not here   refusing puts (port.c)

@@ -1,7 +1,8 @@
 /*
- * collect.c - tsd collect: measure this host and send, print what would be sent, or list what there is.
+ * collect.c - tsd collect: measures this host and sends the points, or prints them, or lists collectors and
+ * metrics.
  *
- * Threads    the main thread; the collectors' own print under a lock
+ * Threads    the main thread; the threads of collectors, which print under a lock
  * Not here   collectors and sending (collectors/)
  */
 #include "base/log.h"

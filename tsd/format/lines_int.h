@@ -35,16 +35,17 @@ void tsd_lines__close(struct tsd_lines_run *r);
 int tsd_lines__flush(struct tsd_lines_run *r, size_t at_least, struct ts_error *err);
 /** Set front and back to a series' names. */
 void tsd_lines__names(struct tsd_lines_run *r, const struct sto_series *s);
-/** Lines of a row of the series whose names are set. */
+/** Print a row of the series whose names are set. */
 int tsd_lines__row(struct tsd_lines_run *r, const struct sto_row *row, struct ts_error *err);
 /** A reading of the points of n series of a metric, from_ms and to_ms inclusive; the caller sets its functions and calls qry_read. */
 struct qry_reading tsd_lines__reading(const struct tsd_lines_run *r, uint32_t metric,
                                       const struct sto_series *const *series, size_t n, int64_t from_ms,
                                       int64_t to_ms);
-/** Lines of a metric's series that meet the conditions of spec, which conds holds as ids. */
+/** Print points as lines, of those series of a metric that meet the conditions of spec. conds has these
+ * conditions as ids. */
 int tsd_lines__metric(struct tsd_lines_run *r, uint32_t metric, const struct tsd_lines_spec *spec,
                       const struct sto_tag_cond *conds, struct ts_error *err);
-/** Lines of rollups and histograms, of all metrics or of the one that spec names. */
+/** Print rollups and histograms as lines, of all metrics or of the one that spec names. */
 int tsd_lines__internal(struct tsd_lines_run *r, const struct tsd_lines_spec *spec,
                         const struct sto_tag_cond *conds, struct ts_arena *arena, struct ts_error *err);
 

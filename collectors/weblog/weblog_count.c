@@ -63,7 +63,7 @@ static uint32_t series_of(struct col_web_count *c, const struct col_web_hit *h, 
     if (!c->limits.path_depth)
         return col_web_names_fixed(&c->names, TS_SLICE_LIT(""), d);
     struct ts_slice prefix = col_web_prefix(h->path, c->limits.path_depth);
-    bool plain = prefix.n <= 1; /* "/" and no path are no inventions */
+    bool plain = prefix.n <= 1; /* "/" and an empty path are not invented by clients */
     return col_web_names_of(&c->names, clean(c, prefix, false), d, plain ? 0 : h->status, now_ms);
 }
 
@@ -127,7 +127,7 @@ bool col_web_cell_restore(struct col_web_count *c, const struct col_web_cell *ce
     return is_new;
 }
 
-/* Time of late cells of this generation inside their bucket: unlike any other's. */
+/* Time of late cells of this generation within their bucket, which no other generation has. */
 static int64_t late_slot_ms(const struct col_web_count *c)
 {
     int64_t g = c->generation - 1, n_seconds = c->limits.bucket_ms / 1000;
@@ -246,14 +246,14 @@ void col_web_count_landed(struct col_web_count *c, bool lost)
     }
 }
 
-/* --- giving up --- */
+/* --- evicting cells --- */
 
 bool col_web_count_full(const struct col_web_count *c)
 {
     return c->n_cells > c->limits.max_cells;
 }
 
-/* Give up what was sent and was last changed before touched_ms, or belongs to a bucket before start_ms. */
+/* Evict cells that were sent and were last changed before touched_ms, or belong to a bucket before start_ms. */
 static uint32_t evict_before(struct col_web_count *c, int64_t touched_ms, int64_t start_ms)
 {
     uint32_t n = 0;
@@ -270,13 +270,13 @@ static uint32_t evict_before(struct col_web_count *c, int64_t touched_ms, int64_
     }
     uint32_t n_gone = c->n_cells - n;
     c->n_cells = n;
-    c->generation += late; /* its time inside a bucket may have been used: not again */
+    c->generation += late; /* its time within a bucket may have been used, and must not be used again */
     if (n_gone)
         cells_index(c);
     return n_gone;
 }
 
-/* Names that gave way and have no counts any more are forgotten when they are many. */
+/* Remove names that were replaced and have no counts any more, when there are many of them. */
 static void names_pack(struct col_web_count *c)
 {
     if (c->names.n_gone < 64 + c->names.n / 2)

@@ -1,5 +1,5 @@
 /*
- * weblog_follow.c - turns: what stands at each path, what is new in each file.
+ * weblog_follow.c - turns: checks which file is at each path, and reads what is new in each file.
  *
  * Threads    one
  */
@@ -14,9 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SEARCH_MS        2000                /* between two looks for files that were not found */
-#define COMMON_MAX_BYTES ((uint64_t)1 << 30) /* compared of two copies of a log behind what was taken */
-#define WARN_MS          600000              /* between two complaints about files that can't be read */
+#define SEARCH_MS 2000 /* interval of searches for files that were not found */
+/* most bytes that are compared of two copies of a log, after the part that was read */
+#define COMMON_MAX_BYTES ((uint64_t)1 << 30)
+#define WARN_MS          600000 /* interval of messages about files that can't be read */
 
 void col_web_follow_init(struct col_web_follow *f, const struct col_web_follow_opts *opts)
 {
@@ -91,13 +92,13 @@ bool col_web__head_learn(struct col_web_follow *f, struct col_web_place *p, stru
 
 /* --- roles --- */
 
-/* Something else stands at its path, or nothing: it continues as a rotated one. */
+/* Another file is at its path, or none: the place continues as a rotated file. */
 static void place_rotate(struct col_web_follow *f, struct col_web_place *p, const struct col_web_now *now)
 {
     char first[COL_WEB_HEAD_BYTES];
     p->tail->scan = true;
     f->n_changes++;
-    if (!col_web_place_open(p) && !p->head.n_bytes) { /* nothing was in it that anybody could find again */
+    if (!col_web_place_open(p) && !p->head.n_bytes) { /* it was empty, so it can't be recognised later */
         col_web_place_remove(p);
         return;
     }
@@ -107,7 +108,7 @@ static void place_rotate(struct col_web_follow *f, struct col_web_place *p, cons
     p->quiet_ms = now->steady_ms;
 }
 
-/* All of it was taken, or it is given up: its place stays, so that it is not taken for a new one. */
+/* It was read completely, or is given up. Its place stays, so that the file is not treated as a new one. */
 static void place_finish(struct col_web_follow *f, struct col_web_place *p, const struct col_web_now *now)
 {
     bool twin = !p->head.n_bytes;
@@ -125,7 +126,7 @@ static void place_finish(struct col_web_follow *f, struct col_web_place *p, cons
         col_web_place_remove(p);
 }
 
-/* --- what stands at a path --- */
+/* --- files at a path --- */
 
 /* An open file, and what it begins with. */
 struct opened {
@@ -137,12 +138,12 @@ struct opened {
 
 static void cant_read(struct col_web_follow *f, const char *path, const char *why, int64_t now_ms)
 {
-    if (now_ms >= f->warn_ms || !f->turned) /* later on, one of them is enough to know */
+    if (now_ms >= f->warn_ms || !f->turned) /* after the first turn, one message at a time is enough */
         ts_log(TS_LOG_WARN, "weblog: can't read %s: %s", path, why);
     f->warn_ms = now_ms >= f->warn_ms ? now_ms + WARN_MS : f->warn_ms;
 }
 
-/* What it is and begins with now. */
+/* Read its present numbers and first bytes. */
 static bool opened_look(struct opened *o)
 {
     bool ok = col_web__id_of_file(o->file, &o->id);
@@ -172,7 +173,7 @@ static bool path_open(struct col_web_follow *f, const char *path, int64_t now_ms
     return ok && !pack;
 }
 
-/* The place reads this file from now on. What is there already is at most what was taken of it. */
+/* Let the place read this file from now on. off is reduced to the present size if the file is shorter. */
 static void place_take(struct col_web_place *p, struct opened *o, const struct col_web_now *now)
 {
     col_web_place_close(p);
@@ -182,13 +183,12 @@ static void place_take(struct col_web_place *p, struct opened *o, const struct c
     p->ino = o->id.ino;
     p->quiet_ms = now->steady_ms;
     p->seen_ms = now->wall_ms;
-    if (p->off > o->id.size_bytes) { /* a copy of its beginning: all of it was counted */
+    if (p->off > o->id.size_bytes) { /* it is a copy of the beginning, all of which was counted */
         p->off = o->id.size_bytes;
         p->skip = false;
     }
-    if (p->imported >
-        o->id.size_bytes) /* lines behind such a copy are new; another import of fewer lines would lower
-                          * counts */
+    /* lines that follow such a copy are new; importing fewer lines again would lower counts */
+    if (p->imported > o->id.size_bytes)
         p->imported = p->off < o->id.size_bytes ? o->id.size_bytes : 0;
     if (o->n_first > p->head.n_bytes)
         p->head = col_web_head_of(o->first, o->n_first);
@@ -220,7 +220,7 @@ static struct col_web_place *place_copied(struct col_web_follow *f, struct col_w
 {
     struct col_web_id old;
     if (!col_web__id_of_file(p->file, &old) || (old.n_links && !col_web__linked(f, p->tail, &old)))
-        return p; /* no copy: the same file by other numbers */
+        return p; /* not a copy: the same file with other numbers */
     struct col_web_place *copy = col_web_place_add(p->tail, COL_WEB_DONE);
     copy->head = p->head;
     copy->off = common_bytes(f, p->file, o->file, p->off);
@@ -253,7 +253,7 @@ static struct col_web_place *place_elsewhere(const struct col_web_follow *f, con
     return NULL;
 }
 
-/* The place of what stands at the path: one that is known, or a new one. */
+/* Find the place of the file at the path, or add one. */
 static struct col_web_place *place_choose(struct col_web_follow *f, struct col_web_tail *t,
                                           const struct opened *o, const struct col_web_now *now)
 {
@@ -282,7 +282,7 @@ bool col_web__current_begin(struct col_web_follow *f, struct col_web_tail *t, co
         fclose(o.file);
         return false;
     }
-    if (!p) /* it may have grown before imports were held off */
+    if (!p) /* it may have grown before imports were suspended */
         p = place_choose(f, t, &o, now);
     if (before && before != p)
         place_rotate(f, before, now);
@@ -301,7 +301,7 @@ bool col_web__current_begin(struct col_web_follow *f, struct col_web_tail *t, co
     return true;
 }
 
-/* The same inode begins anew: its old text may live on in a copy. */
+/* The same inode has new contents from its beginning: its old text may exist in a copy. */
 static int file_truncated(struct col_web_follow *f, struct col_web_place *p, const struct col_web_now *now)
 {
     struct col_web_tail *t = p->tail;
@@ -312,7 +312,7 @@ static int file_truncated(struct col_web_follow *f, struct col_web_place *p, con
     return 1;
 }
 
-/* See to it that the current place reads what stands at the path. 1 = something changed. */
+/* Make the current place read the file at the path. 1 = something has changed. */
 static int current_look(struct col_web_follow *f, struct col_web_tail *t, const struct col_web_now *now)
 {
     struct col_web_place *p = col_web_current(t);
@@ -331,15 +331,15 @@ static int current_look(struct col_web_follow *f, struct col_web_tail *t, const 
 
 /* --- turns --- */
 
-/* Has nothing new come of it for so long that it is given up? */
+/* Has the file had nothing new for so long that it is given up? */
 static bool place_tired(const struct col_web_follow *f, const struct col_web_place *p,
                         const struct col_web_now *now)
 {
     return now->steady_ms - p->quiet_ms > f->opts.rotated_ms;
 }
 
-/* A file that was rotated. 1 = there is more of it. This process may have stood still for any time: a file is given up only if a look at it
- * behind that time finds nothing new. */
+/* Read a rotated file. 1 = there is more of it. The process may have been stopped for any time, so a file is
+ * given up only if a read after the pause finds nothing new. */
 static int rotated_turn(struct col_web_follow *f, struct col_web_place *p, const struct col_web_now *now)
 {
     bool tired = place_tired(f, p, now);
@@ -362,12 +362,12 @@ static int rotated_turn(struct col_web_follow *f, struct col_web_place *p, const
     }
     bool packed = p->lines != NULL;
     int rc = packed ? col_web__packed_read(f, p, now) : col_web__place_read(f, p, false, now);
-    tired = place_tired(f, p, now); /* whole lines that came now may continue */
+    tired = place_tired(f, p, now); /* it is not given up if complete lines have arrived now */
     if (rc == 0 && tired && !packed)
         rc = col_web__place_read(f, p, true, now);
     if (rc > 0)
         return 1;
-    if (rc < 0 && !tired) { /* damaged, or not whole yet: again later; or truncated: look for a copy */
+    if (rc < 0 && !tired) { /* damaged or incomplete: try again later; truncated: search for a copy */
         col_web_place_close(p);
         p->dev = p->ino = 0;
     } else if (tired || packed) {
@@ -397,7 +397,8 @@ static int tail_turn(struct col_web_follow *f, struct col_web_tail *t, const str
     return more | rc | t->scan;
 }
 
-/* Logs that are not configured any more, or that a pattern takes but are gone, are forgotten when they are old. */
+/* Is a log that is no longer configured, or that matches a pattern but does not exist, old enough to be
+ * forgotten? */
 static bool tail_expired(const struct col_web_follow *f, const struct col_web_tail *t, int64_t wall_ms)
 {
     return f->opts.keep_ms && wall_ms - t->seen_ms > f->opts.keep_ms && (!t->log || t->log->wild);
@@ -411,7 +412,7 @@ int col_web_follow_turn(struct col_web_follow *f, int64_t wall_ms, int64_t stead
     for (uint32_t i = 0; i < f->n_tails; i++)
         for (uint32_t k = 0; k < f->tails[i]->n_places; k++) {
             f->n_packed += f->tails[i]->places[k]->lines != NULL;
-            if (!f->turned) /* pauses of those from a checkpoint begin now */
+            if (!f->turned) /* pauses of places from a checkpoint begin now */
                 f->tails[i]->places[k]->quiet_ms = steady_ms;
         }
     col_web__paths_scan(f, &now);

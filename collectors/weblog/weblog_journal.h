@@ -6,18 +6,15 @@
  * The journal is the file weblog.imports in collect_dir: one line for each import that has begun,
  * "IDENTITY<TAB>SERVER<TAB>KEY=VALUE<TAB>...", the last line of an identity is valid.
  *
- * It also holds where each imported file is divided: the lines that begin in front of that byte belong to the import,
- * those behind it to a collector that follows the log now or later. "place<TAB>HEAD BYTES<TAB>HEAD<TAB>BYTES or
- * all<TAB>begun, done or whole<TAB>SERVER<TAB>PATH" is on disk before the first point of the file is sent. The import
- * reads no further than that, however often it is repeated, and a collector that sees the file for the first time
- * passes these lines over (weblog_identity.h, imported). Both decide under the lock of the folder,
+ * It also records where each imported file is divided: the lines that begin before that byte belong to the import, the later ones to a collector that follows the log now or later. "place<TAB>HEAD BYTES<TAB>HEAD<TAB>BYTES or
+ * all<TAB>begun, done or whole<TAB>SERVER<TAB>PATH" is on disk before the first point of the file is sent. The import reads no further than that, however often it is repeated, and a collector that sees the file for the first time ignores these lines (weblog_identity.h, imported). Both decide under the lock of the folder,
  *
  *   import     lock > checkpoint: not followed > size, first bytes > line of the journal, synced > unlock > points > "done"
  *   collector  lock > size, first bytes > journal: so far > places, checkpoint, synced > unlock > points
  *
- * and from facts that they gather under the lock: what was seen of a file before is only a reason to take the lock. A
- * file grows while its reader waits, and the other side may have taken more of it, and know it by more first bytes,
- * than this side saw. So whoever comes second sees what the first decided:
+ * and only from facts that they read under the lock; what was read of a file before is only a reason to take
+ * the lock. A file grows while a process waits for the lock, and the other process may have read more of it,
+ * and have hashed more first bytes, than this one. So the second process sees what the first has decided:
  *
  *   first      killed, or ended                    second     what it finds
  *   import     before the line is synced           collector  nothing: all lines are its own; the import, repeated, finds the place and is left out
@@ -58,7 +55,7 @@ struct col_web_taken {
 struct col_web_journal *col_web_journal_open(const struct ts_conf *conf);
 /** Read the journal of a folder, whatever daemon its logs went to; it is for looking up only. Never NULL. */
 struct col_web_journal *col_web_journal_look(const char *dir);
-/** Close; NULL is harmless. */
+/** Close; NULL is ignored. */
 void col_web_journal_close(struct col_web_journal *j);
 /** Identity of a log: of its lines down to its first request. before: what this gave for the line above; NULL = line
  * is the first. */
@@ -81,20 +78,20 @@ bool col_web_journal_keeps(const struct col_web_journal *j);
 bool col_web_journal_lock(struct col_web_journal *j, unsigned wait_ms);
 /** Is it held by this journal? */
 bool col_web_journal_locked(const struct col_web_journal *j);
-/** Give it back; harmless without it. */
+/** Unlock; does nothing if the lock is not held. */
 void col_web_journal_unlock(struct col_web_journal *j);
 /** What was imported of a file that begins with these bytes, under a path of which `of` says that it is a name of the
  * file's log (without links). False: nothing. Cost: a hash an entry. */
 bool col_web_journal_taken(const struct col_web_journal *j, struct ts_slice first,
                            bool (*of)(void *arg, const char *path), void *arg, struct col_web_taken *out);
-/** So many bytes of the file at path (without links) belong to an import that begins now; synced. What can't be
- * written is logged once: a collector that follows the log later will count these lines once more. */
+/** Record, and sync, that this many bytes of the file at path (without links) belong to an import that begins
+ * now. An error is logged once: a collector that follows the log later then counts these lines again. */
 void col_web_journal_take(struct col_web_journal *j, const char *path, const struct col_web_head *head,
                           uint64_t bytes);
-/** The file at path, of which all was taken, had a text of so many bytes. */
+/** Record the length of the text of the file at path, all of which was imported. */
 void col_web_journal_ended(struct col_web_journal *j, const char *path, const struct col_web_head *head,
                            uint64_t bytes);
-/** The daemon has all points of what this journal took. */
+/** Record that the daemon has all points of the files recorded by this journal. */
 void col_web_journal_done(struct col_web_journal *j);
 
 #endif

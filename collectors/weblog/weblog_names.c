@@ -1,5 +1,5 @@
 /*
- * weblog_names.c - who gets a value of its own, and who gives way.
+ * weblog_names.c - decides which names get values of their own, and which are replaced.
  *
  * Threads    one
  */
@@ -103,7 +103,7 @@ static void name_give_way(struct col_web_names *t, uint32_t at)
             name_give_way(t, i);
 }
 
-/* Does one stand below? */
+/* Is there a name that ranks below? */
 static bool any_below(struct col_web_names *t, uint32_t parent, unsigned standing)
 {
     while (standing--)

@@ -1,5 +1,5 @@
 /*
- * weblog_read.c - chunks of open files to lines; formats that files decide.
+ * weblog_read.c - splits chunks of open files into lines, and detects the formats of files.
  *
  * Threads    one
  */
@@ -10,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHUNKS_A_TURN 8     /* of one file: others get their turn, the caller saves its place */
+/* chunks of one file in a turn, so that other files are read and positions are saved */
+#define CHUNKS_A_TURN 8
 #define ODD_MS        10000 /* time after which first lines of unknown format are reported, if they are few */
 
 uint64_t col_web__remounts;
@@ -44,7 +45,7 @@ size_t col_web__first_read(FILE *file, char out[COL_WEB_HEAD_BYTES])
     return n < 0 ? 0 : (size_t)n;
 }
 
-/* --- formats that files decide --- */
+/* --- formats detected from files --- */
 
 bool col_web__kind_wanted(const struct col_web_place *p)
 {
@@ -60,7 +61,7 @@ static void kind_tell(struct col_web_place *p, const struct col_web_look *look)
     p->told = true;
 }
 
-/* Look at a file's first lines. The last time: if none decides, none will. */
+/* Detect the format from a file's first lines. last: no more lines will come, so the decision is final. */
 static void kind_look(struct col_web_follow *f, struct col_web_place *p, struct ts_slice text, bool last,
                       int64_t now_ms)
 {
@@ -78,7 +79,8 @@ static void kind_look(struct col_web_follow *f, struct col_web_place *p, struct 
     f->n_changes += p->kind != COL_WEB_KIND_UNKNOWN;
 }
 
-/* Whole lines at the beginning of a text, without the rest of one that is too long; the last time also what nobody will end. */
+/* Complete lines at the beginning of a text, without the rest of a line that is too long; the last time also
+ * an incomplete line at the end. */
 static struct ts_slice whole_lines(const struct col_web_place *p, struct ts_slice text, bool last)
 {
     const char *nl = p->skip && text.n ? memchr(text.p, '\n', text.n) : NULL;
@@ -88,7 +90,7 @@ static struct ts_slice whole_lines(const struct col_web_place *p, struct ts_slic
     return (struct ts_slice){text.p + from, to > from ? to - from : 0};
 }
 
-/* May what stands at the file's place be given out? Text is what is there now. */
+/* Is the format known, so that the lines of text, which are at the file's position, may be passed on? */
 static bool kind_known(struct col_web_follow *f, struct col_web_place *p, struct ts_slice text,
                        uint64_t size_bytes, bool last, int64_t now_ms)
 {
@@ -98,7 +100,7 @@ static bool kind_known(struct col_web_follow *f, struct col_web_place *p, struct
         return false;
     struct ts_slice lines = whole_lines(p, text, last);
     if (!lines.n)
-        return text.n == COL_WEB_CHUNK_BYTES; /* a line that is too long decides nothing */
+        return text.n == COL_WEB_CHUNK_BYTES; /* a line that is too long determines no format */
     kind_look(f, p, lines, last, now_ms);
     p->looked_bytes = size_bytes;
     return p->kind != COL_WEB_KIND_UNKNOWN;
@@ -106,7 +108,7 @@ static bool kind_known(struct col_web_follow *f, struct col_web_place *p, struct
 
 /* --- plain files --- */
 
-/* Give out the whole lines of s, which stands at the place. Returns bytes taken. */
+/* Pass on the complete lines of s, which is at the position of the place. Returns the number of bytes used. */
 static size_t lines_take(struct col_web_follow *f, struct col_web_place *p, struct ts_slice s)
 {
     size_t at = 0;
@@ -132,8 +134,8 @@ bool col_web__packed_text(const struct col_web_place *p, struct ts_slice first)
     return p->role == COL_WEB_ROTATED && !p->head.n_bytes && !p->off && ts_pack_find(first);
 }
 
-/* Is it still the file it was? Its first bytes are taken where more of them are there now. 1 = it is; 0 = another one; -1 = nothing can be taken of it
- * now, since nobody knows whether it was imported. */
+/* Is it still the same file? If it has more first bytes now, they are added to the hash. 1 = it is; 0 = it is
+ * another one; -1 = it must not be read now, since it is not known whether it was imported. */
 static int place_same(struct col_web_follow *f, struct col_web_place *p)
 {
     char first[COL_WEB_HEAD_BYTES];
@@ -142,14 +144,16 @@ static int place_same(struct col_web_follow *f, struct col_web_place *p)
         return 0;
     if (col_web__packed_text(p, (struct ts_slice){first, n}))
         return 0;
-    if (!p->head.n_bytes && n) /* the first look into it: did it begin anew in between, unseen? */
+    /* its first bytes are read for the first time: check that it was not truncated meanwhile */
+    if (!p->head.n_bytes && n)
         p->tail->scan = true;
     if (n > p->head.n_bytes && !col_web__head_learn(f, p, (struct ts_slice){first, n}))
         return -1;
     return 1;
 }
 
-/* What nobody will continue: a chunk without an end of line, or the last line of a file that is given up. */
+/* Pass on a text that will not be continued: a chunk without a line end, or the last line of a file that is
+ * given up. */
 static size_t rest_take(struct col_web_follow *f, struct col_web_place *p, struct ts_slice rest,
                         bool last_too)
 {
@@ -167,7 +171,7 @@ static size_t rest_take(struct col_web_follow *f, struct col_web_place *p, struc
     return rest.n;
 }
 
-/* One chunk. *out_more: there may be more. False: it is not the file it was. */
+/* Read one chunk. *out_more: there may be more. False: it is not the same file any more. */
 static bool chunk_take(struct col_web_follow *f, struct col_web_place *p, bool last_too,
                        const struct col_web_now *now, bool *out_more)
 {
@@ -180,14 +184,14 @@ static bool chunk_take(struct col_web_follow *f, struct col_web_place *p, bool l
     if (id.mtime_ms == p->mtime_ms && id.size_bytes == p->off)
         return true;
     ssize_t n = pread(fileno(p->file), f->chunk, COL_WEB_CHUNK_BYTES, (off_t)p->off);
-    int same = place_same(f, p); /* after the read: what was read is of the file it was */
+    int same = place_same(f, p); /* checked after the read, so that the bytes belong to the same file */
     if (same == 0)
         return false;
-    if (same < 0) /* what can't be taken yet is not given up */
+    if (same < 0) /* a file that must not be read yet is not given up */
         p->quiet_ms = now->steady_ms;
     if (n < 0 || same < 0)
         return true;
-    if (!p->off && !n && id.mtime_ms != p->mtime_ms) /* empty again: what came and went may be in a copy */
+    if (!p->off && !n && id.mtime_ms != p->mtime_ms) /* it is empty again: its former text may be in a copy */
         p->tail->scan = true;
     p->mtime_ms = id.mtime_ms;
     struct ts_slice text = {f->chunk, (size_t)n};
@@ -228,10 +232,10 @@ int col_web__packed_read(struct col_web_follow *f, struct col_web_place *p, cons
         rc = ts_lines_next(p->lines, &piece, &err);
         if (rc <= 0)
             break;
-        if (col_web__kind_wanted(p)) /* nobody appends to it: what is there decides */
+        if (col_web__kind_wanted(p)) /* nothing is appended to it, so its present lines decide */
             kind_look(f, p, piece, true, now->steady_ms);
         uint64_t end = p->lines_off + piece.n;
-        if (end > p->off) { /* else all of it was taken before */
+        if (end > p->off) { /* otherwise all of it was read before */
             size_t before = p->off > p->lines_off ? (size_t)(p->off - p->lines_off) : 0;
             (void)lines_take(f, p, (struct ts_slice){piece.p + before, piece.n - before});
             p->quiet_ms = now->steady_ms;

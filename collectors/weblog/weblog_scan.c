@@ -1,12 +1,13 @@
 /*
- * weblog_scan.c - looks at the family of a log: one pass over its names finds the files of places that are not open and those that nobody
- * has read.
+ * weblog_scan.c - searches the family of a log: one pass over its names finds the files of places that are
+ * not open, and files that were never read.
  *
  *   names of the folders > family of the log > first bytes > place of the log     open it, or nothing to do
  *                                                          > none: a new place    ROTATED, or PAST when the log is new
  *
- * A file that asks for nothing is settled: as long as its numbers, size and time stay it is not opened again. A packed file beside
- * its plain one is not whole yet: all packers remove the plain one when they are done.
+ * A file for which nothing is to be done is *settled*: it is not opened again while its numbers, size and
+ * time are unchanged. A compressed file whose plain file still exists is incomplete, since all compressors
+ * remove the plain file when they have finished.
  *
  * Threads    one
  * Invariant  a file is read by at most one place; a place reads at most one file
@@ -25,13 +26,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PACKED_MAX 4u /* packed files open at once: each takes more than a mebibyte */
+#define PACKED_MAX 4u /* compressed files open at the same time; each takes more than a mebibyte */
 
 #define RANK_PACKED 1u
 #define RANK_PLAIN  2u
-#define RANK_INODE  3u /* plain, and where it was */
+#define RANK_INODE  3u /* a plain file with the inode of the place */
 
-/* A file that needs no second look. */
+/* A settled file. */
 struct col_web_settled {
     uint64_t name;           /* hash of its path */
     struct col_web_id id;    /* it had */
@@ -45,7 +46,7 @@ struct list {
     size_t n, cap; /* of them */
 };
 
-/* All folders that were looked at in this turn. */
+/* All folders that were listed in this turn. */
 struct col_web_lists {
     struct list *lists; /* owned */
     uint32_t n;         /* of them */
@@ -169,7 +170,7 @@ static bool family_dir(struct col_web_follow *f, const struct col_web_tail *t, c
     return true;
 }
 
-/* All files of a log's family but the one at its path. */
+/* Visit all files of a log's family except the one at its path. */
 static void family_walk(struct col_web_follow *f, const struct col_web_tail *t, family_fn each, void *arg)
 {
     char dir[PATH_MAX];
@@ -220,14 +221,14 @@ static void settle(struct col_web_tail *t, uint64_t name, const struct col_web_i
 
 /* --- one file of the family --- */
 
-/* A look under way. */
+/* A running search. */
 struct scan {
     struct col_web_follow *f;      /* all logs */
     struct col_web_tail *t;        /* whose family */
     const struct col_web_now *now; /* clocks */
 };
 
-/* A file in question. */
+/* A file that is being judged. */
 struct file {
     const char *path;        /* its path */
     struct col_web_id id;    /* its numbers */
@@ -238,7 +239,7 @@ struct file {
     const struct ts_pack *pack; /* NULL = it is plain */
 };
 
-/* Is the plain file a packed one is made of still there? */
+/* Does the plain file from which a compressed one is made still exist? */
 static bool being_packed(const char *path)
 {
     char plain[PATH_MAX];
@@ -251,7 +252,7 @@ static bool being_packed(const char *path)
     return col_web__id_of_path(plain, &id);
 }
 
-/* This is the file of a place, as far as it is known: all of its first bytes belong to the place from now on. */
+/* The file of a place was found: add all of its first bytes to the hash of the place. */
 static void found_set(struct col_web_place *p, const struct file *file, unsigned rank)
 {
     if (rank <= p->rank)
@@ -268,7 +269,7 @@ static void known_file(const struct scan *s, const struct file *file, struct col
 {
     p->seen_ms = s->now->wall_ms;
     if (col_web_place_open(p))
-        return; /* a copy of what is being read */
+        return; /* it is a copy of the file that is being read */
     if (p->role == COL_WEB_PAST || p->off == COL_WEB_OFF_ALL)
         settle(s->t, file->name, &file->id, p);
     else if (file->pack && p->role == COL_WEB_DONE && p->whole)
@@ -281,7 +282,7 @@ static void known_file(const struct scan *s, const struct file *file, struct col
         found_set(p, file, file->id.ino == p->ino && file->id.dev == p->dev ? RANK_INODE : RANK_PLAIN);
 }
 
-/* Was it known to a checkpoint that did not say whose it is? */
+/* Was it in the list of an older checkpoint, which did not state the log of a file? */
 static const bool *inherited(const struct col_web_follow *f, const struct file *file)
 {
     for (uint32_t i = 0; i < f->n_inherited; i++)
@@ -290,12 +291,12 @@ static const bool *inherited(const struct col_web_follow *f, const struct file *
     return NULL;
 }
 
-/* A file that nobody has seen. */
+/* A file that was never seen. */
 static void new_file(const struct scan *s, const struct file *file)
 {
     struct col_web_tail *t = s->t;
     const bool *past = inherited(s->f, file);
-    bool empty = !file->n_first && !file->pack; /* its server may have it still, and write to it */
+    bool empty = !file->n_first && !file->pack; /* the server may still have it open and write to it */
     uint64_t imported = 0;
     if (file->how == COL_WEB_STRICT && !past)
         imported =
@@ -305,7 +306,7 @@ static void new_file(const struct scan *s, const struct file *file)
                   (empty || (part && t->fresh) || (!t->fresh && file->id.mtime_ms >= t->floor_ms));
     if (file->pack && (!file->n_first || (wanted && being_packed(file->path))))
         return;
-    if (empty && ts_pack_suffix(file->path)) /* it is being packed: no log that a server may write to */
+    if (empty && ts_pack_suffix(file->path)) /* it is being compressed, so no server writes to it */
         return;
     if (file->how != COL_WEB_STRICT || (!wanted && !t->fresh && !past && !imported)) {
         settle(t, file->name, &file->id, NULL);
@@ -325,7 +326,7 @@ static void new_file(const struct scan *s, const struct file *file)
         ts_log(TS_LOG_INFO, "weblog: %s was not read yet", file->path);
 }
 
-/* Packed by something that is not read here: said once, if its lines would have counted. */
+/* Log once that a file has an unsupported compression, if its lines would have been counted. */
 static void unreadable_file(const struct scan *s, const struct file *file)
 {
     if (file->how == COL_WEB_STRICT && !s->t->fresh && file->id.mtime_ms >= s->t->floor_ms) {
@@ -339,7 +340,8 @@ static void unreadable_file(const struct scan *s, const struct file *file)
     settle(s->t, file->name, &file->id, NULL);
 }
 
-/* Is it of this log, and not of one with a longer name? A file in another folder is judged as if it were beside the log. */
+/* Does it belong to this log, and not to one with a longer name? A file in another folder is judged as if it
+ * were in the folder of the log. */
 static bool owned(const struct scan *s, const char *path)
 {
     char beside[PATH_MAX], owner[PATH_MAX];
@@ -366,7 +368,7 @@ static bool being_read(const struct scan *s, const struct col_web_id *id)
     return false;
 }
 
-/* What it begins with now, and which place that is. False: it can't be read. */
+/* Read its first bytes and find its place. False: it can't be read. */
 static bool file_look(const struct scan *s, struct file *file, struct col_web_place **out_place)
 {
     if (ts_unpack_first(file->path, file->first, sizeof(file->first), &file->n_first, &file->pack) < 0)
@@ -382,7 +384,7 @@ static bool scan_file(void *arg, const char *path, enum col_web_family how, cons
     struct col_web_tail *other = col_web__tail_at(s->f, path);
     struct file file = {.path = path, .id = *id, .how = how, .name = ts_hash(path, strlen(path))};
     if (other || being_read(s, id))
-        return true; /* a log by itself, or nothing to look for */
+        return true; /* it is a log of its own, or there is nothing to search for */
     const struct col_web_settled *settled = settled_find(s->t, file.name);
     if (settled && id_equal(&settled->id, id)) {
         if (settled->p)
@@ -400,7 +402,7 @@ static bool scan_file(void *arg, const char *path, enum col_web_family how, cons
         unreadable_file(s, &file);
         return true;
     }
-    if (!p && how == COL_WEB_STRICT && !inherited(s->f, &file)) { /* nobody has seen it */
+    if (!p && how == COL_WEB_STRICT && !inherited(s->f, &file)) { /* it was never seen */
         if (!col_web__hold(s->f, s->t)) {
             s->t->scan_again = true;
             return true;
@@ -455,7 +457,8 @@ static int by_age(const void *a, const void *b)
     return x->mtime_ms < y->mtime_ms ? -1 : x->mtime_ms > y->mtime_ms;
 }
 
-/* What is open may have got its first bytes since it was read last, and a packed copy meanwhile. */
+/* Update the first bytes of open files, which may have grown since they were read last, and may have got a
+ * compressed copy. */
 static void heads_refresh(struct col_web_follow *f, struct col_web_tail *t)
 {
     char first[COL_WEB_HEAD_BYTES];
@@ -473,7 +476,7 @@ void col_web__scan(struct col_web_follow *f, struct col_web_tail *t, const struc
     struct scan s = {.f = f, .t = t, .now = now};
     heads_refresh(f, t);
     family_walk(f, t, scan_file, &s);
-    t->fresh &= t->scan_again; /* what had to wait is judged like the others */
+    t->fresh &= t->scan_again; /* files that had to wait are judged like the others */
     for (uint32_t i = 0; i < t->n_places; i++)
         if (t->places[i]->found)
             found_open(f, t->places[i], now);
@@ -482,7 +485,7 @@ void col_web__scan(struct col_web_follow *f, struct col_web_tail *t, const struc
     t->scan = t->scan_again;
     t->scanned_ms = now->steady_ms;
     t->scan_again = false;
-    if (f->opts.keep_ms) /* what is there was seen just now, whatever the clock says */
+    if (f->opts.keep_ms) /* existing files count as seen now, whatever the clock was before */
         f->n_changes += col_web_tail_trim(t, now->wall_ms - f->opts.keep_ms);
 }
 

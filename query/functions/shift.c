@@ -45,4 +45,4 @@ static int shift_apply(const struct qry_function *f, struct qry_work *w, const s
 
 const struct qry_function qry_function_shift = SHIFT("shift", "As timeShift.");
 const struct qry_function qry_function_timeShift =
-    SHIFT("timeShift", "The values of that much earlier, shown at the times asked for.");
+    SHIFT("timeShift", "The values of that much earlier, shown at the requested times.");

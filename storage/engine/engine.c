@@ -501,6 +501,23 @@ int sto_engine_close(struct sto_engine *e, struct ts_error *err)
     return rc;
 }
 
+/* Descriptors of files, pages of indexes. */
+static void stats_of_caches(const struct sto_engine *e,
+                            void (*each)(void *arg, const char *name, uint64_t value), void *arg)
+{
+    struct sto_handles_stats handles = sto_handles_stats(e->caches.handles);
+    each(arg, "files.descriptors", handles.n_open);
+    each(arg, "files.descriptors_limit", handles.limit);
+    each(arg, "files.reopened", handles.n_reopened);
+    each(arg, "files.open_refused", handles.n_refused);
+    struct sto_pages_stats pages = sto_pages_stats(e->caches.pages);
+    each(arg, "index_cache.bytes", pages.bytes);
+    each(arg, "index_cache.limit_bytes", pages.limit_bytes);
+    each(arg, "index_cache.hits", pages.n_hits);
+    each(arg, "index_cache.misses", pages.n_misses);
+    each(arg, "index_cache.evicted", pages.n_evicted);
+}
+
 void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *name, uint64_t value),
                       void *arg)
 {
@@ -528,17 +545,7 @@ void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *
     each(arg, "files.index_bytes", index_bytes);
     each(arg, "files.held", atomic_load(&e->held.n)); /* only readers hold them */
     each(arg, "files.held_bytes", atomic_load(&e->held.bytes));
-    struct sto_handles_stats handles = sto_handles_stats(e->caches.handles);
-    each(arg, "files.descriptors", handles.n_open);
-    each(arg, "files.descriptors_limit", handles.limit);
-    each(arg, "files.reopened", handles.n_reopened);
-    each(arg, "files.open_refused", handles.n_refused);
-    struct sto_pages_stats pages = sto_pages_stats(e->caches.pages);
-    each(arg, "index_cache.bytes", pages.bytes);
-    each(arg, "index_cache.limit_bytes", pages.limit_bytes);
-    each(arg, "index_cache.hits", pages.n_hits);
-    each(arg, "index_cache.misses", pages.n_misses);
-    each(arg, "index_cache.evicted", pages.n_evicted);
+    stats_of_caches(e, each, arg);
     each(arg, "merges.bytes", atomic_load(&e->merge_budget.used_bytes));
     each(arg, "merges.most_bytes", atomic_load(&e->merge_budget.peak_bytes));
     each(arg, "merges.limited", atomic_load(&e->merge_budget.n_refused));

@@ -169,8 +169,8 @@ static void frame(struct sto_fsck__reclog *log, const char kind[4])
     ts_buf_release(&old);
 }
 
-static void tell(struct sto_fsck *k, const struct sto_fsck__reclog *log, const char *lost,
-                 const struct side *a, const struct side *b)
+static void report_damage(struct sto_fsck *k, const struct sto_fsck__reclog *log, const char *lost,
+                          const struct side *a, const struct side *b)
 {
     const char *cure = b->good || b->bytes.p ? "the copy has it" : "it has no copy";
     if (!a->good && !b->good)
@@ -212,7 +212,7 @@ static int read_log(struct sto_fsck *k, enum sto_fsck__log which, struct ts_erro
     if (rc == 0) {
         log->bad = !a.bytes.p || a.bad_off != UINT64_MAX;
         log->copy_bad = b.bytes.p && b.bad_off != UINT64_MAX;
-        tell(k, log, logs[which].lost, &a, &b);
+        report_damage(k, log, logs[which].lost, &a, &b);
         if (log->bad && log->whole.n)
             sto_fsck_view_set(k->view, log->path, log->whole.p, log->whole.n);
         if (b.unread.n_bytes && log->whole.n) /* opening a log reads its copy */

@@ -374,7 +374,7 @@ static int apply(struct sto_fsck *k, const struct edit *e, struct ts_error *err)
 }
 
 /* Remove files that are no longer part of the store. */
-static int clear_away(struct sto_fsck *k, struct ts_error *err)
+static int remove_leftovers(struct sto_fsck *k, struct ts_error *err)
 {
     for (size_t i = 0; i < k->n_files; i++) {
         const struct sto_sst_info *info = &k->files[i].info;
@@ -411,7 +411,7 @@ int sto_fsck__repair(struct sto_fsck *k, struct ts_error *err)
     if (rc == 0 && (e.n_add || e.n_remove || e.flushed_gen || k->manifest_rebuilt))
         rc = apply(k, &e, err);
     if (rc == 0)
-        rc = clear_away(k, err);
+        rc = remove_leftovers(k, err);
     if (rc == 0)
         rc = sto_fsck__drop_merge(k, err);
     if (rc == 0 && k->bad_merge) {

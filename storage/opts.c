@@ -23,7 +23,7 @@ struct sto_opts sto_opts_filled(const struct sto_opts *opts)
 {
     struct sto_opts o = *opts;
     o.fs = o.fs ? o.fs : ts_fs_real();
-    o.n_ports = o.n_ports ? o.n_ports : 1;
+    o.n_writers = o.n_writers ? o.n_writers : 1;
     o.n_shards = power_of_two(o.n_shards ? o.n_shards : DEF_SHARDS);
     o.wal_sync_interval_ms = o.wal_sync_interval_ms ? o.wal_sync_interval_ms : DEF_SYNC_MS;
     o.merge_memory_bytes = o.merge_memory_bytes ? o.merge_memory_bytes : DEF_MERGE_BYTES;

@@ -22,8 +22,8 @@ struct sto_opts {
     const char *dir;        /* data folder */
     bool create;            /* create the folder and the store if they are missing */
     bool read_only;         /* write nothing; the log is replayed into memory */
-    bool own_threads;       /* the store runs the ports itself */
-    unsigned n_ports;       /* number of ports, one for each worker; 0 = 1 */
+    bool own_threads;       /* the store runs the writers itself */
+    unsigned n_writers;     /* number of writers, one for each worker; 0 = 1 */
     unsigned n_shards;      /* shards of a new store; a power of two; 0 = 16 */
     enum sto_sync wal_sync;
     unsigned wal_sync_interval_ms; /* 0 = 100 */
@@ -32,7 +32,7 @@ struct sto_opts {
     uint64_t merge_bytes_per_s;  /* merges write no faster than this; 0 = no limit */
     uint64_t merge_memory_bytes; /* memory for the blocks that a merge of files holds; 0 = 32 MiB */
     size_t memstore_bytes;       /* a generation of memstores is flushed at this size; 0 = 32 MiB */
-    size_t queue_bytes;          /* largest size of the queue of a port; 0 = 16 MiB */
+    size_t queue_bytes;          /* largest size of the queue of a writer; 0 = 16 MiB */
     size_t index_cache_bytes;    /* cache for index pages of files; 0 = 64 MiB */
     /* most descriptors of sorted files held open; 0 = an eighth of those that the process may have, 8 to 4,096 */
     size_t open_files;
@@ -59,7 +59,7 @@ struct sto_opts {
     /* tests: refuse puts after a failed fdatasync, and fail flushes after an error of the manifest or the
      * catalog, instead of ending the process */
     bool survive_sync_errors;
-    /* tests: start no thread; the caller calls sto_port_turn and sto_store_pump. Needs no_background; cannot
+    /* tests: start no thread; the caller calls sto_writer_turn and sto_store_pump. Needs no_background; cannot
      * be combined with own_threads */
     bool pumped;
     /* tests: a segment of the write-ahead log that exceeds this size is followed by a new one; 0 = 64 MiB */
@@ -76,7 +76,7 @@ struct sto_opts {
     bool index_late;
 };
 
-/** The options with defaults in place of zeros: fs, n_ports, n_shards (rounded up to a power of two),
+/** The options with defaults in place of zeros: fs, n_writers, n_shards (rounded up to a power of two),
  * wal_sync_interval_ms, merge_memory_bytes, memstore_bytes, queue_bytes. What else is 0 by default keeps its meaning of 0. */
 struct sto_opts sto_opts_filled(const struct sto_opts *opts);
 

@@ -5,7 +5,7 @@
  * Threads    one thread at a time (callers lock)
  * Invariant  bytes before end_off are complete records; bytes after it are truncated before anything is
  *            written
- * Not here   what records mean (manifest.c, catalog/catlog.c, cells.c), when to checkpoint
+ * Not here   what records mean (manifest.c, catalog/catalog_log.c, cells.c), when to checkpoint
  */
 #include "storage/reclog.h"
 

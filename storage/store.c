@@ -280,42 +280,42 @@ const char *sto_store_refusing(const struct sto_store *st)
 
 /* --- writing --- */
 
-struct sto_port *sto_port(struct sto_store *st, unsigned i)
+struct sto_writer *sto_writer(struct sto_store *st, unsigned i)
 {
-    return sto_engine_port(st->engine, i);
+    return sto_engine_writer(st->engine, i);
 }
 
-static int put_op(struct sto_port *port, const struct sto_series *series, int64_t ts_ms, int64_t m,
+static int put_op(struct sto_writer *writer, const struct sto_series *series, int64_t ts_ms, int64_t m,
                   uint32_t flags)
 {
     if (ts_ms < STO_MIN_TS_MS || ts_ms > STO_MAX_TS_MS)
         return TS_EINVAL;
-    struct sto_batch *b = sto_port_batch(port, series);
+    struct sto_batch *b = sto_writer_batch(writer, series);
     if (!b)
-        return sto_port_error(port, NULL);
+        return sto_writer_error(writer, NULL);
     b->points[b->n++] = (struct sto_point){.series = series, .ts_ms = ts_ms, .m = m, .flags = flags};
     return 0;
 }
 
-int sto_put(struct sto_port *port, const struct sto_series *series, int64_t ts_ms, struct ts_num value,
+int sto_put(struct sto_writer *writer, const struct sto_series *series, int64_t ts_ms, struct ts_num value,
             bool ms)
 {
-    return put_op(port, series, ts_ms, value.m, sto_meta_flags(STO_OP_PUT, value.kind, value.exp, ms));
+    return put_op(writer, series, ts_ms, value.m, sto_meta_flags(STO_OP_PUT, value.kind, value.exp, ms));
 }
 
-int sto_add(struct sto_port *port, const struct sto_series *series, int64_t ts_ms, struct ts_num value,
+int sto_add(struct sto_writer *writer, const struct sto_series *series, int64_t ts_ms, struct ts_num value,
             bool ms)
 {
-    return put_op(port, series, ts_ms, value.m, sto_meta_flags(STO_OP_ADD, value.kind, value.exp, ms));
+    return put_op(writer, series, ts_ms, value.m, sto_meta_flags(STO_OP_ADD, value.kind, value.exp, ms));
 }
 
-int sto_delete(struct sto_port *port, const struct sto_series *series, int64_t from_ms, int64_t to_ms)
+int sto_delete(struct sto_writer *writer, const struct sto_series *series, int64_t from_ms, int64_t to_ms)
 {
     if (from_ms > to_ms)
         return TS_EINVAL;
     from_ms = from_ms < STO_MIN_TS_MS ? STO_MIN_TS_MS : from_ms;
     to_ms = to_ms > STO_MAX_TS_MS ? STO_MAX_TS_MS : to_ms;
-    return put_op(port, series, from_ms, to_ms, sto_meta_flags(STO_OP_DEL, TS_NUM_INT, 0, true));
+    return put_op(writer, series, from_ms, to_ms, sto_meta_flags(STO_OP_DEL, TS_NUM_INT, 0, true));
 }
 
 enum sto_level sto_ack_level(const struct sto_store *st)

@@ -2,16 +2,16 @@
  * store.h - the public API of storage: open a store, put points, find and select series, scan, flush, small
  * cells.
  *
- * A writer uses a port; each worker thread has its own. A worker puts points into its port, calls
- * sto_port_turn at the end of each turn of its event loop, and calls it again when the descriptor of the port
+ * A writer uses a writer; each worker thread has its own. A worker puts points into its writer, calls
+ * sto_writer_turn at the end of each turn of its event loop, and calls it again when the descriptor of the writer
  * becomes readable. The owner of a shard appends a batch to the write-ahead log first and adds it to the
- * memstore second. A program without an event loop lets the store run the ports in threads of its own
+ * memstore second. A program without an event loop lets the store run the writers in threads of its own
  * (own_threads).
  *
- *   worker i:   read a socket -> sto_put(port, ...) ... -> sto_port_turn(port)
- *               sto_port_fd(port) is readable           -> sto_port_turn(port)
+ *   worker i:   read a socket -> sto_put(writer, ...) ... -> sto_writer_turn(writer)
+ *               sto_writer_fd(writer) is readable           -> sto_writer_turn(writer)
  *
- * Threads    a port belongs to one thread; every other function may be called from any thread
+ * Threads    a writer belongs to one thread; every other function may be called from any thread
  * Not here   files and logs (engine/), names (catalog/)
  */
 #ifndef STORAGE_STORE_H
@@ -23,7 +23,7 @@
 #include "storage/catalog/catalog.h"
 #include "storage/fsck.h" /* check and repair of a stopped store */
 #include "storage/opts.h"
-#include "storage/port.h"
+#include "storage/writer.h"
 #include "storage/scan.h"
 
 /** The configuration keys of storage (wal_sync, wal_sync_interval_ms, memstore_bytes, ...): a table for
@@ -50,7 +50,7 @@ void sto_opts_from_conf(struct sto_opts *opts, const struct ts_conf *conf);
  */
 int sto_open(const struct sto_opts *opts, struct sto_store **out_store, struct ts_error *err);
 /**
- * Write everything that was accepted to disk, end the threads and release the lock. Afterwards no port may be
+ * Write everything that was accepted to disk, end the threads and release the lock. Afterwards no writer may be
  * used; a barrier that was not answered before is never answered.
  *
  * @return 0
@@ -65,33 +65,33 @@ struct sto_catalog *sto_store_catalog(struct sto_store *st);
 const char *sto_store_refusing(const struct sto_store *st);
 
 /* --- writing --- */
-/** The port of worker i, with i < n_ports. Borrowed until sto_close; one thread at a time may use it. */
-struct sto_port *sto_port(struct sto_store *st, unsigned i);
+/** The writer of worker i, with i < n_writers. Borrowed until sto_close; one thread at a time may use it. */
+struct sto_writer *sto_writer(struct sto_store *st, unsigned i);
 /**
- * Put one point. Only the thread that owns the port may call this.
+ * Put one point. Only the thread that owns the writer may call this.
  *
  * @param ts_ms  time of the point, in milliseconds since the Unix epoch
  * @param ms     true: the point came with millisecond resolution; false: with a resolution of seconds
  * @return 0
  *         TS_EINVAL  ts_ms is outside of STO_MIN_TS_MS..STO_MAX_TS_MS
  *         TS_EBUSY   the queue to the owner of the shard is full; the point was NOT accepted: stop reading
- *                    input, call sto_port_turn and try again
+ *                    input, call sto_writer_turn and try again
  *         TS_ENOSPC TS_ENOMEM TS_EMFILE TS_EIO  the store refuses puts; the point was NOT accepted
  *
  * Cost:   O(1), but a full batch is sent to its owner; if that is the caller, it writes the log at once.
  */
-int sto_put(struct sto_port *port, const struct sto_series *series, int64_t ts_ms, struct ts_num value,
+int sto_put(struct sto_writer *writer, const struct sto_series *series, int64_t ts_ms, struct ts_num value,
             bool ms);
 /** Add a value to the one stored at that time (0 if there is none); otherwise as sto_put. */
-int sto_add(struct sto_port *port, const struct sto_series *series, int64_t ts_ms, struct ts_num value,
+int sto_add(struct sto_writer *writer, const struct sto_series *series, int64_t ts_ms, struct ts_num value,
             bool ms);
 /** Delete the points of a series with from_ms <= time <= to_ms that were put before the call. TS_EINVAL:
  * from_ms > to_ms; other errors as for sto_put. */
-int sto_delete(struct sto_port *port, const struct sto_series *series, int64_t from_ms, int64_t to_ms);
+int sto_delete(struct sto_writer *writer, const struct sto_series *series, int64_t from_ms, int64_t to_ms);
 /** The level that the configuration promises for a put that was answered: LOG with wal_sync = none, otherwise
  * DISK. */
 enum sto_level sto_ack_level(const struct sto_store *st);
-/** Bring everything accepted so far to a level. Blocks; must not be called in the thread of a port. Errors as
+/** Bring everything accepted so far to a level. Blocks; must not be called in the thread of a writer. Errors as
  * for a barrier; with FILES and COMPACT, the memstores are flushed to files even if the log fails. */
 int sto_flush(struct sto_store *st, enum sto_level level, struct ts_error *err);
 /** Tests, with `pumped`: one step of the sync thread: sync the logs and answer the barriers that wait for
@@ -101,7 +101,7 @@ void sto_store_pump(struct sto_store *st);
  * are due. */
 int sto_store_pump_merges(struct sto_store *st, struct ts_error *err);
 /** Tests, with `pumped`: what the compact thread does every forget_every_ms: forget the series to which
- * nothing refers, and the names of those whose memory is free. No snapshot may be taken meanwhile, each port
+ * nothing refers, and the names of those whose memory is free. No snapshot may be taken meanwhile, each writer
  * must have ended a turn after its last put, and its user must look all series up again afterwards. TS_ENOSPC,
  * TS_ENOMEM, TS_EMFILE: not finished, call it again; TS_EIO. */
 int sto_store_pump_forget(struct sto_store *st, struct ts_error *err);

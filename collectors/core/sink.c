@@ -53,7 +53,7 @@ struct col_sink {
     int64_t later_ms;              /* pause before points put aside are sent again */
     int64_t later_ns;              /* monotonic time when that ends */
     uint64_t random;               /* state of jitter */
-    bool told;                     /* the log knows that nobody answers */
+    bool reported;                 /* the log knows that nobody answers */
     struct ts_buf block;           /* lines under way */
     struct ts_buf verdicts;        /* of its lines, when they were sorted */
     struct col_lines aside;        /* lines of it that are for later */
@@ -121,9 +121,9 @@ static int sink_connect(struct col_sink *s)
         sink_count(&s->n_failures, 1);
         s->at = (s->at + 1) % s->addrs.n;
     }
-    if (!s->told && *err.text)
+    if (!s->reported && *err.text)
         ts_log(TS_LOG_WARN, "collect: %s; points wait in the spool", err.text);
-    s->told = true;
+    s->reported = true;
     return TS_EIO;
 }
 
@@ -151,7 +151,7 @@ static void sink_backoff(struct col_sink *s)
 static void sink_daemon(struct col_sink *s)
 {
     const char *where = s->addrs.p[s->at].text;
-    if (s->told)
+    if (s->reported)
         ts_log(TS_LOG_INFO, "collect: %s answers again", where);
     if (s->conn.opentsdb && s->conn.n_blocks == 1)
         ts_log(TS_LOG_INFO,
@@ -159,7 +159,7 @@ static void sink_daemon(struct col_sink *s)
                "answered, before they are on its disk",
                where);
     atomic_store_explicit(&s->opentsdb, s->conn.opentsdb, memory_order_relaxed); /* a figure */
-    s->told = false;
+    s->reported = false;
     s->n_held = 0;
     sink_set_retry(s, s->opts.retry_min_ms);
 }

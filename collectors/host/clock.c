@@ -36,7 +36,7 @@ static int clock_read(void *state, struct col_emit *emit, struct ts_error *err)
     (void)state;
     int rc = adjtimex(&t);
     if (rc < 0)
-        return ts_error_sys(err, TS_EIO, errno, "the kernel does not tell its clock's state (adjtimex)");
+        return ts_error_sys(err, TS_EIO, errno, "the kernel does not report its clock's state (adjtimex)");
     col_clock_points(&t, rc, emit);
     return 0;
 }

@@ -93,14 +93,14 @@ struct disk {
 };
 
 struct col_disks {
-    const char *exclude; /* patterns, borrowed */
-    col_disk_ask_fn ask; /* the system */
-    void *arg;           /* of ask */
-    struct disk *p;      /* in order of appearance */
-    unsigned n, cap;     /* entries */
+    const char *exclude;   /* patterns, borrowed */
+    col_disk_query_fn ask; /* the system */
+    void *arg;             /* of ask */
+    struct disk *p;        /* in order of appearance */
+    unsigned n, cap;       /* entries */
 };
 
-struct col_disks *col_disks_new(const char *exclude, col_disk_ask_fn ask, void *arg)
+struct col_disks *col_disks_new(const char *exclude, col_disk_query_fn ask, void *arg)
 {
     struct col_disks *d = ts_xcalloc(1, sizeof(*d));
     d->exclude = exclude;
@@ -233,7 +233,7 @@ struct disk_state {
     struct ts_buf text;        /* of the file */
 };
 
-static void disk_ask(void *arg, const char *dev, bool *out_whole, char out_name[128])
+static void disk_query(void *arg, const char *dev, bool *out_whole, char out_name[128])
 {
     const struct col_ctx *ctx = arg;
     char path[160];
@@ -250,7 +250,7 @@ static int disk_init(const struct col_ctx *ctx, void **out_state, struct ts_erro
     ts_buf_init(&s->text, (size_t)16 << 20);
     s->ctx = ctx;
     s->disks =
-        col_disks_new(ts_conf_str(ctx->conf, "collect_disk_exclude"), disk_ask, (void *)(uintptr_t)ctx);
+        col_disks_new(ts_conf_str(ctx->conf, "collect_disk_exclude"), disk_query, (void *)(uintptr_t)ctx);
     (void)err;
     *out_state = s;
     return 0;

@@ -13,10 +13,10 @@
 struct col_disks;
 
 /** What the system knows of a device: is it a whole one (not a partition), and what it is called ("" = as the kernel names it). */
-typedef void (*col_disk_ask_fn)(void *arg, const char *dev, bool *out_whole, char out_name[128]);
+typedef void (*col_disk_query_fn)(void *arg, const char *dev, bool *out_whole, char out_name[128]);
 
 /** New memory of devices; exclude holds patterns of names to leave out, borrowed. */
-struct col_disks *col_disks_new(const char *exclude, col_disk_ask_fn ask, void *arg);
+struct col_disks *col_disks_new(const char *exclude, col_disk_query_fn ask, void *arg);
 void col_disks_free(struct col_disks *d);
 /** Emit what text says; now_ms (any clock that only grows) makes rates with the last call's. */
 void col_disks_parse(struct col_disks *d, struct ts_slice text, int64_t now_ms, struct col_emit *emit);

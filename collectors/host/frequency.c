@@ -53,7 +53,7 @@ static int frequency_init(const struct col_ctx *ctx, void **out_state, struct ts
     struct walk w = {.root = ctx->root};
     (void)col_source_list(w.root, FOLDER, frequency_core, &w, NULL);
     if (!w.n)
-        return ts_error_set(err, TS_ENOTFOUND, "no core tells its clock speed below %s" FOLDER, ctx->root);
+        return ts_error_set(err, TS_ENOTFOUND, "no core reports its clock speed below %s" FOLDER, ctx->root);
     return col_text_init(ctx, out_state, err);
 }
 

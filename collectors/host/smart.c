@@ -271,7 +271,7 @@ static int smart_read(void *state, struct col_emit *emit, struct ts_error *err)
     s->n_silent = 0;
     TS_TRY(col_source_list(s->root, "/sys/block", smart_each, s, err));
     if (s->n_silent)
-        return ts_error_set(err, TS_EIO, "smartctl tells no attributes of %u disks, %s among them",
+        return ts_error_set(err, TS_EIO, "smartctl reports no attributes of %u disks, %s among them",
                             s->n_silent, s->silent);
     return 0;
 }

@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #define FIGURES_MS   60000  /* interval of the collector's own metrics when nothing happens */
-#define TELL_MS      600000 /* shortest time between two log messages about bad lines */
+#define REPORT_MS    600000 /* shortest time between two log messages about bad lines */
 #define LOCK_WAIT_MS 1000   /* longest wait for an import that begins to read a log */
 #define HEAD_BYTES   4096   /* first bytes of a file, which must contain its first request */
 
@@ -67,8 +67,8 @@ struct weblog {
     uint64_t n_bots;                 /* requests of programs, since the start; drop_bots */
     bool drop_bots;                  /* such requests are not counted */
     struct col_web_journal *imports; /* logs that were imported; NULL = not known; owned */
-    uint64_t n_untold;               /* bad lines since the last log message */
-    int64_t tell_ms;                 /* clock before which no other message is logged */
+    uint64_t n_unreported;           /* bad lines since the last log message */
+    int64_t report_ms;               /* clock before which no other message is logged */
     int64_t now_ms;                  /* clock of this turn */
     int64_t send_ms, poll_ms;        /* keys */
     int64_t next_ms;                 /* clock of the next sending */
@@ -80,7 +80,7 @@ struct weblog {
     char old_dress[COL_WEB_DRESS_BYTES];
     bool flying;              /* what was sent last is not delivered yet */
     uint64_t n_taken, n_lost; /* progress of the output when the last points were sent */
-    bool other_told;          /* a message about the limit of domains was logged */
+    bool other_reported;      /* a message about the limit of domains was logged */
     char path[PATH_MAX];      /* of the checkpoint; "" = none */
 };
 
@@ -94,22 +94,22 @@ static void weblog_bad(struct weblog *w, const struct col_web_place *place, uint
                        struct ts_slice line)
 {
     w->n_bad++;
-    w->n_untold++;
-    if (w->now_ms < w->tell_ms)
+    w->n_unreported++;
+    if (w->now_ms < w->report_ms)
         return;
     char shown[COL_WEB_SHOWN];
     col_web_show(line, shown, sizeof(shown));
     ts_log(TS_LOG_WARN, "weblog: bad line in %s at byte %llu: %s: %s n_bad=%llu", place->tail->path,
-           (unsigned long long)off, why, shown, (unsigned long long)w->n_untold);
-    w->n_untold = 0;
-    w->tell_ms = w->now_ms + TELL_MS;
+           (unsigned long long)off, why, shown, (unsigned long long)w->n_unreported);
+    w->n_unreported = 0;
+    w->report_ms = w->now_ms + REPORT_MS;
 }
 
 /* Log a warning if this is the first request of a log that was imported under another name, or by a version
  * that did not record how far: its lines are then counted twice. Such a log is recognised by its text down to
  * this line. */
-static void weblog_imported_tell(const struct weblog *w, const struct col_web_place *place, uint64_t off,
-                                 struct ts_slice line)
+static void weblog_imported_report(const struct weblog *w, const struct col_web_place *place, uint64_t off,
+                                   struct ts_slice line)
 {
     char head[HEAD_BYTES];
     uint64_t identity = 0;
@@ -193,7 +193,7 @@ static void weblog_line(void *arg, const struct col_web_place *place, uint64_t o
     if (!why)
         why = col_web_too_late(&hit, w->now_ms);
     if (!why)
-        weblog_imported_tell(w, place, off, line);
+        weblog_imported_report(w, place, off, line);
     if (why)
         weblog_bad(w, place, off, why, line);
     else if (w->drop_bots && col_web_is_bot(hit.agent))
@@ -233,13 +233,13 @@ static void weblog_figures(struct weblog *w, struct col_emit *emit)
 }
 
 /* Log once that requests are counted under domain other. */
-static void weblog_other_tell(struct weblog *w)
+static void weblog_other_report(struct weblog *w)
 {
     const struct col_web_names *t = &w->count.names;
     bool domains = t->n_other_domains && t->n_domains >= t->limits.max_domains;
-    if (w->other_told || !domains)
+    if (w->other_reported || !domains)
         return;
-    w->other_told = true;
+    w->other_reported = true;
     ts_log(TS_LOG_WARN,
            "weblog: the limit of %u domains is reached, further ones count as other; raise "
            "collect_weblog_domains, or "
@@ -317,7 +317,7 @@ static int weblog_send(struct weblog *w, struct col_emit *emit, struct ts_error 
     bool landed = weblog_landed(w, emit);
     bool figures = w->now_ms - w->figures_ms >= FIGURES_MS || (landed && (changed || w->count.n_dirty));
     if (figures)
-        weblog_other_tell(w);
+        weblog_other_report(w);
     if (landed && w->count.n_dirty)
         TS_TRY(weblog_put(w, emit, figures, err));
     else if (figures)

@@ -65,7 +65,7 @@ struct col_web_follow {
     uint32_t n_inherited;  /* of them */
     int64_t warn_ms;       /* steady clock before which unreadable files are not reported again */
     uint64_t n_changes;    /* counts the changes that a checkpoint must contain */
-    uint64_t n_told;       /* counts the reported files of unsupported compression */
+    uint64_t n_reported;   /* counts the reported files of unsupported compression */
     uint32_t n_packed;     /* compressed files that are open */
     bool turned;           /* the first turn is over */
     struct ts_buf scratch; /* texts of JSON lines */

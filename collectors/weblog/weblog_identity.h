@@ -87,7 +87,7 @@ struct col_web_place {
     struct ts_lines *lines; /* compressed file that is being read; NULL */
     uint64_t lines_off;     /* offset in the uncompressed text up to which lines has returned it */
     uint64_t looked_bytes;  /* its size when its first lines did not determine the format */
-    bool told;              /* a message that the format is unknown was logged */
+    bool reported;          /* a message that the format is unknown was logged */
     /* its file has no name any more, and a copy has taken its place: it is removed when it is closed */
     bool unlinked;
     int64_t quiet_ms; /* steady clock when it last had new bytes, or was rotated */

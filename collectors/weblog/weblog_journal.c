@@ -58,7 +58,7 @@ struct col_web_journal {
     struct stat read;              /* of the file when it was read or written last */
     DIR *lock;                     /* the folder, while its lock is held; NULL */
     struct ts_file *claims;        /* the file, with a lock of a byte for each log claimed; NULL */
-    bool told;                     /* that it can't be written was logged */
+    bool reported;                 /* that it can't be written was logged */
 };
 
 /* --- the file --- */
@@ -290,9 +290,9 @@ static void journal_write(struct col_web_journal *j, struct ts_slice lines, cons
     struct ts_error err = {0};
     struct stat before;
     bool same = stat(j->path, &before) < 0 ? !j->read.st_ino : before.st_size == j->read.st_size;
-    if (journal_append(j, lines, &err) < 0 && !j->told) {
+    if (journal_append(j, lines, &err) < 0 && !j->reported) {
         ts_log(TS_LOG_WARN, "weblog: %s; %s", err.text, then);
-        j->told = true;
+        j->reported = true;
     }
     if (!same || stat(j->path, &j->read) < 0)
         j->read = (struct stat){0};

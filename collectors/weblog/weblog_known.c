@@ -22,7 +22,7 @@ struct col_web_known {
     struct col_web_limits limits; /* of counting */
     char path[PATH_MAX];          /* of the checkpoint; "" = none */
     const char *olddirs;          /* of rotated files; borrowed */
-    bool told;                    /* that it can't be read was logged */
+    bool reported;                /* that it can't be read was logged */
 };
 
 /* A file in question. */
@@ -108,10 +108,10 @@ static const char *checkpoint_says(struct col_web_known *k, struct candidate *c)
         says = follow_says(&follow, c, true);
     if (rc == 0 && !says) /* a copy of it elsewhere */
         says = follow_says(&follow, c, false);
-    else if (rc != TS_ENOTFOUND && !k->told) {
+    else if (rc != TS_ENOTFOUND && !k->reported) {
         ts_log(TS_LOG_WARN, "weblog: which logs were followed is not known, they would count twice: %s",
                err.text);
-        k->told = true;
+        k->reported = true;
     }
     col_web_follow_release(&follow);
     col_web_count_release(&count);

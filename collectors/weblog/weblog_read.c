@@ -52,13 +52,13 @@ bool col_web__kind_wanted(const struct col_web_place *p)
     return p->tail->log->detect && p->kind == COL_WEB_KIND_UNKNOWN;
 }
 
-static void kind_tell(struct col_web_place *p, const struct col_web_look *look)
+static void kind_report(struct col_web_place *p, const struct col_web_look *look)
 {
     char odd[COL_WEB_ODD_BYTES];
     bool given_up = p->kind == COL_WEB_KIND_NONE;
     col_web_look_odd(look, given_up ? "it was rotated: they count as bad" : "nothing is read of it yet", odd);
     ts_log(TS_LOG_ERROR, "weblog: %s: %s", p->tail->path, odd);
-    p->told = true;
+    p->reported = true;
 }
 
 /* Detect the format from a file's first lines. last: no more lines will come, so the decision is final. */
@@ -74,8 +74,8 @@ static void kind_look(struct col_web_follow *f, struct col_web_place *p, struct 
         p->kind = COL_WEB_KIND_NONE;
     bool waited = look.n_lines == COL_WEB_LOOK_LINES || now_ms - p->quiet_ms >= ODD_MS;
     if (look.n_lines &&
-        (p->kind == COL_WEB_KIND_NONE || (p->kind == COL_WEB_KIND_UNKNOWN && !p->told && waited)))
-        kind_tell(p, &look);
+        (p->kind == COL_WEB_KIND_NONE || (p->kind == COL_WEB_KIND_UNKNOWN && !p->reported && waited)))
+        kind_report(p, &look);
     f->n_changes += p->kind != COL_WEB_KIND_UNKNOWN;
 }
 
@@ -96,7 +96,7 @@ static bool kind_known(struct col_web_follow *f, struct col_web_place *p, struct
 {
     if (!col_web__kind_wanted(p))
         return true;
-    if (size_bytes == p->looked_bytes && !last && (p->told || now_ms - p->quiet_ms < ODD_MS))
+    if (size_bytes == p->looked_bytes && !last && (p->reported || now_ms - p->quiet_ms < ODD_MS))
         return false;
     struct ts_slice lines = whole_lines(p, text, last);
     if (!lines.n)

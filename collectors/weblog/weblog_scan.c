@@ -335,7 +335,7 @@ static void unreadable_file(const struct scan *s, const struct file *file)
                "do not "
                "count; let logrotate pack by gzip, zstd, xz or bzip2",
                file->path, file->pack->name);
-        s->f->n_told++;
+        s->f->n_reported++;
     }
     settle(s->t, file->name, &file->id, NULL);
 }

@@ -148,8 +148,8 @@ bool col_web__log_there(void *arg, const char *path)
 }
 
 /* A name that looks like one of a rotated file: said once for each log, or each that has none. */
-static void left_out_tell(struct col_web_follow *f, const struct col_web_log *log, const char *path,
-                          const char *neighbour)
+static void left_out_report(struct col_web_follow *f, const struct col_web_log *log, const char *path,
+                            const char *neighbour)
 {
     const char *key = *neighbour ? neighbour : path;
     for (uint32_t i = 0; i < f->n_left_out; i++)
@@ -185,7 +185,7 @@ static void wild_look(struct col_web_follow *f, const struct col_web_log *log, c
     if (looks == COL_WEB_LOOKS_OWN)
         path_look(f, log, path, now);
     else if (looks == COL_WEB_LOOKS_ORPHAN || *neighbour) /* what is packed needs no word */
-        left_out_tell(f, log, path, neighbour);
+        left_out_report(f, log, path, neighbour);
 }
 
 void col_web__paths_scan(struct col_web_follow *f, const struct col_web_now *now)

@@ -22,7 +22,7 @@ bool qry_internal_parse(struct ts_slice name, struct qry_internal *out)
     if (!sto_name_internal(name) || name.n < 3 ||
         (name.p[1] != QRY_INTERNAL_ROLLUP && name.p[1] != QRY_INTERNAL_HISTOGRAM))
         return false;
-    const char *mark = memchr(name.p + 2, STO_HIDDEN_MARK, name.n - 2);
+    const char *mark = memchr(name.p + 2, STO_INTERNAL_MARK, name.n - 2);
     if (!mark)
         return false;
     struct ts_slice a = {name.p + 2, (size_t)(mark - name.p) - 2};

@@ -28,7 +28,7 @@ static int64_t fit_ms(const struct qry_spec *spec, const struct qry_downsample *
 }
 
 /* Is there a filter for exact values of the tag of pre-aggregates, other than the one of raw data? */
-static bool asks_pre_aggregate(const struct qry_rollups *conf, const struct qry_sub *sub)
+static bool wants_pre_aggregate(const struct qry_rollups *conf, const struct qry_sub *sub)
 {
     for (size_t i = 0; i < sub->n_filters; i++) {
         const struct qry_filter *f = &sub->filters[i];
@@ -62,7 +62,7 @@ int qry_rollup_choose(const struct qry_spec *spec, const struct qry_sub *sub, un
     *out = (struct qry_rollup_use){.fn = sub->downsample.fn};
     if (!spec->rollups || !spec->rollups->on || spec->by_on)
         return attempt == 0;
-    bool pre = sub->pre_aggregate || asks_pre_aggregate(spec->rollups, sub);
+    bool pre = sub->pre_aggregate || wants_pre_aggregate(spec->rollups, sub);
     enum qry_rollup_usage usage = sub->rollup_usage;
     if (usage == QRY_ROLLUP_UNSET)
         usage = spec->compat ? QRY_ROLLUP_NOFALLBACK : QRY_ROLLUP_FALLBACK_RAW;

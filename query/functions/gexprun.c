@@ -16,7 +16,7 @@ struct run {
 };
 
 /* Run all sub queries that have the same time shift. */
-static int ask_shifted(struct run *r, int64_t shift_ms, struct ts_error *err)
+static int run_shifted(struct run *r, int64_t shift_ms, struct ts_error *err)
 {
     const struct qry_gexp *g = r->g;
     struct ts_arena *arena = &r->work.arena;
@@ -38,7 +38,7 @@ static int ask_shifted(struct run *r, int64_t shift_ms, struct ts_error *err)
     return 0;
 }
 
-static int ask_all(struct run *r, struct ts_error *err)
+static int run_leaves(struct run *r, struct ts_error *err)
 {
     const struct qry_gexp *g = r->g;
     r->sets = ts_arena_zalloc(&r->work.arena, (g->n_leaves + 1) * sizeof *r->sets);
@@ -47,7 +47,7 @@ static int ask_all(struct run *r, struct ts_error *err)
         while (g->leaves[first].shift_ms != g->leaves[i].shift_ms)
             first++;
         if (first == i)
-            TS_TRY(ask_shifted(r, g->leaves[i].shift_ms, err));
+            TS_TRY(run_shifted(r, g->leaves[i].shift_ms, err));
     }
     return 0;
 }
@@ -79,7 +79,7 @@ static size_t first_sub(const struct run *r, const struct qry_gexp_node *node)
 
 static int run_all(struct run *r, qry_series_fn emit, void *arg, struct ts_error *err)
 {
-    TS_TRY(ask_all(r, err));
+    TS_TRY(run_leaves(r, err));
     for (size_t i = 0; i < r->g->n_exps; i++) {
         struct qry_cols cols;
         TS_TRY(apply(r, r->g->exps[i], &cols, err));

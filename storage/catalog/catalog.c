@@ -14,7 +14,7 @@
 
 #include "base/log.h"
 #include "storage/catalog/catalog_int.h"
-#include "storage/catalog/catlog.h"
+#include "storage/catalog/catalog_log.h"
 
 #define LOG_NAME     "catalog.log"
 #define LOG_KIND     "CATA"
@@ -51,7 +51,7 @@ static int replay(void *arg, struct ts_slice body, struct ts_error *err)
 {
     struct sto_catalog *cat = arg;
     struct ts_error why = {0};
-    int rc = sto_catlog__replay(cat, body, &why);
+    int rc = sto_catalog_log__replay(cat, body, &why);
     if (rc == TS_ECORRUPT && cat->lenient) {
         cat->n_left_out++;
         return 0;
@@ -118,7 +118,7 @@ static void steal(struct sto_idruns *from, struct sto_idruns *to)
     sto_idruns__sort(to);
 }
 
-static bool any(const struct sto_catlog_items *items)
+static bool any(const struct sto_catalog_log_items *items)
 {
     bool some = items->series.n > 0;
     for (int kind = 0; kind < STO_UID_KINDS; kind++)
@@ -131,7 +131,7 @@ static bool any(const struct sto_catlog_items *items)
 static int add_pending(struct sto_catalog *cat, uint32_t *out_tagk, uint32_t *out_n_series,
                        struct ts_error *err)
 {
-    struct sto_catlog_items items = {.mark_assigned = !cat->knows_assigned};
+    struct sto_catalog_log_items items = {.mark_assigned = !cat->knows_assigned};
     pthread_mutex_lock(&cat->lock);
     for (int kind = 0; kind < STO_UID_KINDS; kind++) {
         steal(&cat->uids[kind].pending, &items.names[kind]);
@@ -141,7 +141,8 @@ static int add_pending(struct sto_catalog *cat, uint32_t *out_tagk, uint32_t *ou
     *out_tagk = sto_uid_max(cat, STO_UID_TAGK);
     *out_n_series = sto_series_count(cat);
     pthread_mutex_unlock(&cat->lock);
-    int rc = any(&items) ? sto_catlog__items(cat, &items, STO_CATLOG_LEVEL_APPEND, cat->log, err) : 0;
+    int rc =
+        any(&items) ? sto_catalog_log__items(cat, &items, STO_CATALOG_LOG_LEVEL_APPEND, cat->log, err) : 0;
     cat->knows_assigned |= rc == 0 && any(&items);
     if (rc < 0) { /* some blocks may be in the buffer; replaying them twice has no effect */
         pthread_mutex_lock(&cat->lock);
@@ -152,7 +153,7 @@ static int add_pending(struct sto_catalog *cat, uint32_t *out_tagk, uint32_t *ou
         sto_idruns__add_all(&cat->series.pending, &items.series);
         pthread_mutex_unlock(&cat->lock);
     }
-    sto_catlog__release_items(&items);
+    sto_catalog_log__release_items(&items);
     return rc;
 }
 
@@ -178,14 +179,14 @@ static void all_of(struct sto_idruns *runs, const roaring_bitmap_t *set)
 static int emit_gone(const struct sto_catalog *cat, const roaring_bitmap_t *series, const uint32_t *end,
                      struct sto_reclog *fresh, struct ts_error *err)
 {
-    int rc = sto_catlog__gone(fresh, STO_CATLOG_GONE_SERIES, series, err);
+    int rc = sto_catalog_log__gone(fresh, STO_CATALOG_LOG_GONE_SERIES, series, err);
     for (unsigned kind = 0; kind < STO_UID_KINDS && rc == 0; kind++) {
         uint32_t last = end[kind] - 1;
         if (last == 0 || sto_uidtab__name(&cat->uids[kind], last).p)
             continue;
         roaring_bitmap_t *highest = roaring_bitmap_create();
         roaring_bitmap_add(highest, last);
-        rc = sto_catlog__gone(fresh, kind, highest, err);
+        rc = sto_catalog_log__gone(fresh, kind, highest, err);
         roaring_bitmap_free(highest);
     }
     return rc;
@@ -195,7 +196,7 @@ static int emit_gone(const struct sto_catalog *cat, const roaring_bitmap_t *seri
 static int emit_checkpoint(void *arg, struct sto_reclog *fresh, struct ts_error *err)
 {
     struct sto_catalog *cat = arg;
-    struct sto_catlog_items items = {.mark_assigned = true};
+    struct sto_catalog_log_items items = {.mark_assigned = true};
     /* read all four limits under one lock: a series must not be written without its names */
     pthread_mutex_lock(&cat->lock);
     uint32_t end[STO_UID_KINDS], n_series = sto_series_count(cat);
@@ -208,12 +209,12 @@ static int emit_checkpoint(void *arg, struct sto_reclog *fresh, struct ts_error 
     for (int kind = 0; kind < STO_UID_KINDS; kind++)
         all_up_to(&items.names[kind], &cat->uids[kind].names, end[kind]);
     all_up_to(&items.series, &cat->series.by_id, n_series);
-    int rc = sto_catlog__sizes(&items, fresh, err);
+    int rc = sto_catalog_log__sizes(&items, fresh, err);
     if (rc == 0)
-        rc = sto_catlog__items(cat, &items, STO_CATLOG_LEVEL_CHECKPOINT, fresh, err);
+        rc = sto_catalog_log__items(cat, &items, STO_CATALOG_LOG_LEVEL_CHECKPOINT, fresh, err);
     if (rc == 0)
         rc = emit_gone(cat, gone, end, fresh, err);
-    sto_catlog__release_items(&items);
+    sto_catalog_log__release_items(&items);
     roaring_bitmap_free(gone);
     return rc;
 }

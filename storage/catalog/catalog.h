@@ -117,12 +117,12 @@ int sto_uid_delete(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_sl
 bool sto_uid_deleted(struct ts_slice name);
 /** Highest id that was ever used; 0 if there is none. */
 uint32_t sto_uid_max(const struct sto_catalog *cat, enum sto_uid_kind kind);
-#define STO_HIDDEN_MARK '\1' /* first byte of the name of an internal metric */
+#define STO_INTERNAL_MARK '\1' /* first byte of the name of an internal metric */
 /** Is this an internal name, which only tsd itself creates (rollups, buckets of histograms) and no list
  * shows? This function alone decides it. */
 static inline bool sto_name_internal(struct ts_slice name)
 {
-    return name.n > 0 && name.p[0] == STO_HIDDEN_MARK;
+    return name.n > 0 && name.p[0] == STO_INTERNAL_MARK;
 }
 /** Call each(arg, id, name) for at most max names that begin with prefix, in byte order, without holding a
  * lock. Internal names are included only if the prefix is internal too. The first call sorts all names (0.1 s

@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "storage/catalog/catalog_int.h"
-#include "storage/catalog/catlog.h"
+#include "storage/catalog/catalog_log.h"
 
 #define AT_ONCE 256u /* series for which the mutex is held */
 
@@ -278,7 +278,7 @@ static int write_gone(struct sto_catalog *cat, struct ts_error *err)
     f->leaving = NULL;
     pthread_mutex_unlock(&cat->lock);
     /* no other thread changes it from here on */
-    TS_TRY(sto_catlog__gone(cat->log, STO_CATLOG_GONE_SERIES, f->going, err));
+    TS_TRY(sto_catalog_log__gone(cat->log, STO_CATALOG_LOG_GONE_SERIES, f->going, err));
     TS_TRY(sto_catalog__names_write(cat, err));
     TS_TRY(sto_reclog_flush(cat->log, true, err));
     f->n_dead += roaring_bitmap_get_cardinality(f->going);

@@ -7,7 +7,7 @@
  */
 #include "base/mem.h"
 #include "storage/catalog/catalog_int.h"
-#include "storage/catalog/catlog.h"
+#include "storage/catalog/catalog_log.h"
 
 #define AT_ONCE      256u  /* names for which the mutex is held */
 #define TRIM_AT_ONCE 4096u /* the same while pages are returned */
@@ -198,7 +198,7 @@ int sto_catalog__names_write(struct sto_catalog *cat, struct ts_error *err)
     for (unsigned kind = 0; kind < STO_UID_KINDS; kind++) {
         if (!f->names_going[kind])
             continue;
-        TS_TRY(sto_catlog__gone(cat->log, kind, f->names_going[kind], err));
+        TS_TRY(sto_catalog_log__gone(cat->log, kind, f->names_going[kind], err));
         f->n_dead += roaring_bitmap_get_cardinality(f->names_going[kind]);
     }
     return 0;

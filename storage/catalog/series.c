@@ -7,7 +7,7 @@
  *            catalog's log. So a series with two
  * or more keys that are not yet on disk gets its text in the order of key ids instead.
  * Threads    see catalog.h and series.h
- * Not here   restoring from the write-ahead log (restore.c), the log (catlog.h)
+ * Not here   restoring from the write-ahead log (restore.c), the log (catalog_log.h)
  */
 #include "storage/catalog/series.h"
 

@@ -141,7 +141,7 @@ void sto_suggest__names(struct sto_uidtab *t, struct ts_slice prefix, size_t max
         atomic_load_explicit(&t->n_changes, memory_order_acquire);            /* partner: sto_uidtab__put */
     uint32_t max_id = atomic_load_explicit(&t->max_id, memory_order_acquire); /* partner: sto_uidtab__put */
     refresh(s, t, max_id, n_changes);
-    static const char past_internal[] = {STO_HIDDEN_MARK + 1, 0};
+    static const char past_internal[] = {STO_INTERNAL_MARK + 1, 0};
     uint32_t n_tail, b = 0, a = lower_bound(s, t, prefix.n ? prefix : ts_slice_str(past_internal));
     uint32_t *tail = tail_matches(s, t, max_id, prefix, &n_tail);
     struct ts_buf found; /* ids; the callback runs outside of the lock */

@@ -9,7 +9,7 @@
 
 #include "base/hash.h"
 #include "storage/catalog/catalog_int.h"
-#include "storage/catalog/catlog.h"
+#include "storage/catalog/catalog_log.h"
 #include "storage/readonly.h"
 
 uint32_t sto_uidtab__hash(struct ts_slice name)
@@ -251,7 +251,7 @@ static int rename_logged(struct sto_catalog *cat, enum sto_uid_kind kind, struct
     pthread_mutex_unlock(&cat->lock);
     TS_TRY(rc);
     TS_TRY(sto_catalog__write(cat, false, false, err)); /* the log must have the id before its rename */
-    TS_TRY(sto_catlog__rename(cat->log, kind, id, to, err));
+    TS_TRY(sto_catalog_log__rename(cat->log, kind, id, to, err));
     rc = sto_reclog_flush(cat->log, true, err);
     if (rc == 0) {
         pthread_mutex_lock(&cat->lock);
@@ -263,7 +263,7 @@ static int rename_logged(struct sto_catalog *cat, enum sto_uid_kind kind, struct
         pthread_mutex_unlock(&cat->lock);
     }
     if (rc < 0) { /* the record is in the log or in its buffer: revert it by another one */
-        (void)sto_catlog__rename(cat->log, kind, id, from, NULL);
+        (void)sto_catalog_log__rename(cat->log, kind, id, from, NULL);
         (void)sto_reclog_flush(cat->log, true, NULL);
     }
     return rc;

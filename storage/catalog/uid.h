@@ -4,7 +4,7 @@
  * Threads    sto_uidtab__name and max_id: any thread, no lock. The rest: the catalog's lock.
  * Invariant  bytes of a name are never changed: a rename publishes new ones. They are freed only after the name
  *            was removed and no reader holds them any more (forget.h)
- * Not here   the public functions sto_uid_* (catalog.h), suggestions (suggest.h); the log (catlog.h)
+ * Not here   the public functions sto_uid_* (catalog.h), suggestions (suggest.h); the log (catalog_log.h)
  */
 #ifndef STORAGE_CATALOG_UID_H
 #define STORAGE_CATALOG_UID_H

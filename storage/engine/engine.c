@@ -368,7 +368,7 @@ static int open_all(struct sto_engine *e, struct ts_error *err)
         sto_reserve__open(e);
         TS_TRY(sto_reserve__save_run(e, err));
     }
-    TS_TRY(sto_ports__init(e, err));
+    TS_TRY(sto_writers__init(e, err));
     first_mems(e);
     TS_TRY(start_threads(e, err));
     return sto_ship__start(e, err);
@@ -379,7 +379,7 @@ static void engine_free(struct sto_engine *e)
     if (e->owners)
         for (unsigned i = 0; i < e->n_owners; i++)
             sto_wal_close(e->owners[i].wal, NULL);
-    sto_ports__release(e);
+    sto_writers__release(e);
     ts_pool_free(e->sync_pool);
     if (e->sync_q)
         ts_queue_free(e->sync_q);
@@ -433,7 +433,7 @@ int sto_engine_open(const struct sto_opts *opts, const struct sto_engine_owner *
     e->caches.handles = sto_handles_new(opts->open_files);
     ts_budget_init(&e->merge_budget, "merging files", "compaction_memory_bytes", NULL,
                    e->opts.merge_memory_bytes);
-    e->n_owners = e->opts.n_ports;
+    e->n_owners = e->opts.n_writers;
     if (!e->opts.big_day_points)
         e->opts.big_day_points = STO_BIG_DAY_POINTS;
     if (!e->opts.output_bytes)
@@ -483,7 +483,7 @@ int sto_engine_close(struct sto_engine *e, struct ts_error *err)
     stop_owners(e);
     if (!e->opts.read_only) {
         for (unsigned i = 0; i < e->n_owners; i++)
-            sto_port_turn(&e->ports[i]); /* send batches that are still open; no other thread runs now */
+            sto_writer_turn(&e->writers[i]); /* send batches that are still open; no other thread runs now */
         sto_engine__pump(e);
         rc = sto_engine_wait(e, true, err);
         if (e->sync_runs) {
@@ -554,7 +554,7 @@ void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *
     each(arg, "memstore.snapshot_bytes", held > counted ? held - counted : 0); /* only readers hold them */
     each(arg, "memstore.points", mem_points);
     each(arg, "memstore.generation", atomic_load(&e->gen));
-    each(arg, "ports.batch_bytes", atomic_load(&e->n_batches) * sizeof(struct sto_batch));
+    each(arg, "writers.batch_bytes", atomic_load(&e->n_batches) * sizeof(struct sto_batch));
     each(arg, "points.applied", put);
     each(arg, "points.refused", failed);
     each(arg, "points.replayed", atomic_load(&e->n_replayed));

@@ -2,7 +2,7 @@
  * engine.h - the embedded storage engine: owners of shards, generations of memstores, versions, flush and
  * compaction.
  *
- *   caller's thread   put -> port (one open batch per owner)
+ *   caller's thread   put -> writer (one open batch per owner)
  *   owner             batch -> write-ahead log -> memstore
  *   flush thread      frozen generation -> sorted files -> manifest -> new version
  *   compact thread    several files -> fewer files; retention
@@ -21,7 +21,7 @@
 #include "storage/engine/log/wal.h"
 #include "storage/engine/merge/merge.h"
 #include "storage/opts.h"
-#include "storage/port.h"
+#include "storage/writer.h"
 #include "storage/remote.h"
 
 struct sto_engine;
@@ -89,7 +89,7 @@ int sto_engine_open(const struct sto_opts *opts, const struct sto_engine_owner *
                     struct sto_engine **out_e, struct ts_error *err);
 /**
  * Flush the memstores, sync the logs, end the threads, unlock the folder and free the engine. The threads of
- * the ports have ended before. NULL is ignored.
+ * the writers have ended before. NULL is ignored.
  *
  * @return 0, or the first error; the engine is closed in any case
  */
@@ -98,9 +98,9 @@ int sto_engine_close(struct sto_engine *e, struct ts_error *err);
  * TS_EIO, or the code of sto_read_only_error. The text is never freed. Any thread. */
 const char *sto_engine_refusing(const struct sto_engine *e, int *out_code);
 
-/* --- ports: storage/port.h --- */
-/** Port i, below n_ports; borrowed. One thread at a time may use it. */
-struct sto_port *sto_engine_port(struct sto_engine *e, unsigned i);
+/* --- writers: storage/writer.h --- */
+/** Writer i, below n_writers; borrowed. One thread at a time may use it. */
+struct sto_writer *sto_engine_writer(struct sto_engine *e, unsigned i);
 /** Block until everything that was sent before the call is in the logs (disk: and synced). TS_ENOSPC,
  * TS_ENOMEM: a part of it waits for space on the disk or for memory; TS_EIO: a part of it is lost. */
 int sto_engine_wait(struct sto_engine *e, bool disk, struct ts_error *err);
@@ -145,7 +145,7 @@ roaring_bitmap_t *sto_engine_used(struct sto_engine *e);
 /** Wait until each worker has ended a turn and the memstores hold what the workers had put by then. A
  * caller that first changes something that workers check before they put (sto_catalog_generation) then
  * knows that no worker puts by its former state. Errors as for sto_engine_wait: some of it may be
- * missing. Not with own_threads, where no worker turns the ports. */
+ * missing. Not with own_threads, where no worker turns the writers. */
 int sto_engine_turned(struct sto_engine *e, struct ts_error *err);
 
 /* --- reading --- */

@@ -1,5 +1,5 @@
 /*
- * engine_int.h - internals of the engine, shared by its files: engine.c port.c sync.c flush.c compact.c
+ * engine_int.h - internals of the engine, shared by its files: engine.c writer.c sync.c flush.c compact.c
  * version.c recover.c.
  *
  * Lock order  mutex of the shipper -> compact_mu -> flush_mu -> remove_mu -> files_mu -> edit_mu ->
@@ -73,22 +73,22 @@ struct sto_owner {
 };
 
 /* One asking thread's side: open batches, one for each owner. */
-struct sto_port {
+struct sto_writer {
     struct sto_engine *e;
     unsigned index;
     struct ts_queue *replies;    /* the owner's queue where worker and owner are one thread, else its own */
     struct sto_batch **open;     /* by owner; NULL = none */
     struct sto_batch *free_list; /* linked by msg.next */
     unsigned n_free;             /* length of free_list; at most one batch for each owner is kept */
-    bool paused;                 /* sto_port_ready has returned false; it returns true again below 50 % */
-    bool turning;                /* inside sto_port_turn: barriers called back must not recurse */
+    bool paused;                 /* sto_writer_ready has returned false; it returns true again below 50 % */
+    bool turning;                /* inside sto_writer_turn: barriers called back must not recurse */
 };
 
-/* A barrier: passes all owners, then the sync thread if a sync is requested, and then answers the port (or
+/* A barrier: passes all owners, then the sync thread if a sync is requested, and then answers the writer (or
  * opens the latch). */
 struct sto_barrier {
-    struct ts_msg done_msg; /* BARRIER_DONE to the port, or into the sync queue */
-    struct sto_port *port;  /* NULL: latch instead */
+    struct ts_msg done_msg;    /* BARRIER_DONE to the writer, or into the sync queue */
+    struct sto_writer *writer; /* NULL: latch instead */
     struct ts_latch *latch;
     bool disk;
     atomic_uint left; /* owners that have not answered */
@@ -136,7 +136,7 @@ struct sto_engine {
     uint32_t n_shards, run;
     unsigned n_owners;
     struct sto_owner *owners;
-    struct sto_port *ports;
+    struct sto_writer *writers;
     /* threads of owners (the store's own or workers) are running; false: the caller runs the owners */
     bool threads_run;
     /* barriers that are still open are never answered, since the threads that wait for them may have ended */
@@ -162,10 +162,10 @@ struct sto_engine {
     pthread_mutex_t flush_mu; /* held during a flush */
     /* the last flush failed; its generations are flushed before others are frozen; under flush_mu */
     bool flush_failed;
-    _Atomic uint64_t gen;        /* active generation */
-    _Atomic size_t active_bytes; /* memory of the active generation, all owners */
-    _Atomic size_t frozen_bytes; /* memory of the generations that are being flushed */
-    _Atomic bool flush_asked;    /* the flush thread was woken for this generation */
+    _Atomic uint64_t gen;         /* active generation */
+    _Atomic size_t active_bytes;  /* memory of the active generation, all owners */
+    _Atomic size_t frozen_bytes;  /* memory of the generations that are being flushed */
+    _Atomic bool flush_requested; /* the flush thread was woken for this generation */
     /* monotonic ms when the active generation got its first batch; 0 = none yet */
     _Atomic int64_t gen_born_ms;
     /* monotonic ms when older generations were replayed; 0 = none waits for its age */
@@ -202,7 +202,7 @@ struct sto_engine {
     size_t n_taken;               /* length */
     struct sto_rest *rests;       /* windows that are left alone; owned; under compact_mu */
     size_t n_rests;               /* length */
-    _Atomic size_t n_resting;     /* of these, as the statistics tell */
+    _Atomic size_t n_resting;     /* of these, as the statistics report */
     struct sto_clock clock;       /* what retention thinks of the clock; the same */
     int64_t retention_ms;         /* monotonic time when retention last looked at the files; the same */
     struct sto_unfinished
@@ -235,14 +235,14 @@ int sto_version__edit(struct sto_engine *e, struct sto_sst *const *add, size_t n
                       size_t n_remove, uint64_t flushed_gen, struct sto_mem *const *add_mems,
                       size_t n_add_mems);
 
-/* port.c */
+/* writer.c */
 void sto_owner__drain(struct sto_owner *o);
 /** Loop of an owner that has a thread of its own (own_threads). */
 void *sto_owner__thread(void *arg);
-/** Make the ports and their queues. */
-int sto_ports__init(struct sto_engine *e, struct ts_error *err);
+/** Make the writers and their queues. */
+int sto_writers__init(struct sto_engine *e, struct ts_error *err);
 /** Free them; no message may be in a queue. */
-void sto_ports__release(struct sto_engine *e);
+void sto_writers__release(struct sto_engine *e);
 /** May a write that failed with this code be repeated? True for TS_ENOSPC (disk space), TS_ENOMEM (memory),
  * TS_EMFILE (descriptors). */
 bool sto_engine__may_wait(int code);

@@ -62,7 +62,7 @@ static void change_generation(struct sto_engine *e)
         sto_engine__pump(e);
     ts_latch_wait(&latch);
     ts_latch_release(&latch);
-    atomic_store_explicit(&e->flush_asked, false, memory_order_relaxed);
+    atomic_store_explicit(&e->flush_requested, false, memory_order_relaxed);
     for (unsigned i = 0; i < e->n_owners; i++)
         sto_mem_unref(mems[i]); /* the version holds its own reference */
     ts_free(mems);

@@ -2,7 +2,7 @@
  * refuse.c - refuses puts, from the first error until its cause is gone.
  *
  * Threads    any; refuse_mu protects the texts, refuse_code is read without it
- * Not here   repeated attempts to write waiting batches (port.c)
+ * Not here   repeated attempts to write waiting batches (writer.c)
  */
 #include "base/log.h"
 #include "storage/engine/engine_int.h"
@@ -103,10 +103,10 @@ void sto_engine__refusal(struct sto_engine *e, int code, struct ts_error *out)
     pthread_mutex_unlock(&e->refuse_mu);
 }
 
-int sto_port_error(const struct sto_port *port, struct ts_error *err)
+int sto_writer_error(const struct sto_writer *writer, struct ts_error *err)
 {
     int code = 0;
-    const char *why = sto_engine_refusing(port->e, &code);
+    const char *why = sto_engine_refusing(writer->e, &code);
     if (code)
         return ts_error_set(err, code, "%s", why);
     return ts_error_set(err, TS_EBUSY, "too many points are waiting to be written; send more slowly");

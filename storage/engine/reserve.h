@@ -11,7 +11,7 @@
  * log may be begun until it is written.
  *
  * Threads    release: any, under files_mu; use and tick take it; may_write: any
- * Not here   refusing puts (port.c)
+ * Not here   refusing puts (writer.c)
  */
 #ifndef STORAGE_ENGINE_RESERVE_H
 #define STORAGE_ENGINE_RESERVE_H

@@ -72,8 +72,8 @@ static void answer(struct sto_barrier *b, int rc, const struct ts_error *err)
         b->rc = rc;
         b->err = *err;
     }
-    if (b->port)
-        ts_queue_push(b->port->replies, &b->done_msg);
+    if (b->writer)
+        ts_queue_push(b->writer->replies, &b->done_msg);
     else
         ts_latch_count_down(b->latch);
 }

@@ -111,7 +111,7 @@ int sto_version__edit(struct sto_engine *e, struct sto_sst *const *add, size_t n
         if (!bsearch(&sto_sst_info(old->ssts[i])->file_no, gone, n_remove, sizeof *gone, cmp_no))
             v->ssts[v->n_ssts++] = sto_sst_ref(old->ssts[i]);
         else
-            sto_sst_doom(old->ssts[i], &e->held);
+            sto_sst_unlink_later(old->ssts[i], &e->held);
     for (size_t i = 0; i < n_add; i++)
         v->ssts[v->n_ssts++] = sto_sst_ref(add[i]);
     for (size_t i = 0; i < old->n_mems; i++)

@@ -497,7 +497,7 @@ struct sto_remote *sto_memory_remote_new(const struct sto_memory_remote_opts *op
 
 /* --- faults --- */
 
-void sto_memory_remote_set_away(struct sto_remote *r, bool away)
+void sto_memory_remote_set_unreachable(struct sto_remote *r, bool away)
 {
     pthread_mutex_lock(&mine(r)->mu);
     mine(r)->away = away;
@@ -505,7 +505,7 @@ void sto_memory_remote_set_away(struct sto_remote *r, bool away)
     pthread_mutex_unlock(&mine(r)->mu);
 }
 
-void sto_memory_remote_away_after(struct sto_remote *r, uint64_t n_calls)
+void sto_memory_remote_unreachable_after(struct sto_remote *r, uint64_t n_calls)
 {
     pthread_mutex_lock(&mine(r)->mu);
     mine(r)->calls_left = n_calls;

@@ -18,7 +18,7 @@ struct sto_memory_remote_opts {
 struct sto_remote *sto_memory_remote_new(const struct sto_memory_remote_opts *opts);
 
 /** Make the store unreachable: every call fails with TS_EBACKEND and changes nothing. */
-void sto_memory_remote_set_away(struct sto_remote *r, bool away);
+void sto_memory_remote_set_unreachable(struct sto_remote *r, bool away);
 /** The next shipment stores n_rows of its rows and fails with TS_EBACKEND. */
 void sto_memory_remote_cut_next(struct sto_remote *r, size_t n_rows);
 /** Refuse rows of series of this metric for good; an empty name ends this. The name is borrowed until then. */
@@ -28,6 +28,6 @@ void sto_memory_remote_hold(struct sto_remote *r);
 /** End the delay, and report the waiting results in the order of the shipments. */
 void sto_memory_remote_release(struct sto_remote *r);
 /** Let the next n calls succeed; afterwards the store is unreachable. UINT64_MAX ends this. */
-void sto_memory_remote_away_after(struct sto_remote *r, uint64_t n_calls);
+void sto_memory_remote_unreachable_after(struct sto_remote *r, uint64_t n_calls);
 
 #endif

@@ -62,7 +62,7 @@ int main(int argc, char **argv)
     }
     text = ts_xrealloc(text, n + TSD_INPUT_PAD);
     memset(text + n, 0, TSD_INPUT_PAD);
-    struct sto_opts opts = {.dir = argv[2], .create = true, .n_ports = 1, .wal_sync = STO_SYNC_NONE};
+    struct sto_opts opts = {.dir = argv[2], .create = true, .n_writers = 1, .wal_sync = STO_SYNC_NONE};
     struct sto_store *store;
     if (sto_open(&opts, &store, &err) < 0) {
         fprintf(stderr, "bench_line: %s\n", err.text);
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
     int rounds = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 3;
     struct bench b = {.parse_ns = 0};
     tsd_rules_init(&b.rules, false, true, 0, NULL);
-    tsd_ingest_init(&b.in, &b.rules, store, sto_port(store, 0), (size_t)256 << 20);
+    tsd_ingest_init(&b.in, &b.rules, store, sto_writer(store, 0), (size_t)256 << 20);
     ts_buf_init(&b.out, 1 << 20);
     for (int i = 0; i < rounds; i++) {
         struct tsd_line l = {.in = &b.in, .out = &b.out, .reply_max_bytes = 4096, .line_max_bytes = 65536};

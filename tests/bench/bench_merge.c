@@ -110,7 +110,7 @@ static struct sto_sst *flush(const char *name, struct sto_mem *mem, uint64_t gen
         exit(1);
     }
     printf("%-44s %.3f bytes a point\n", "", (double)(info.t_bytes + info.s_bytes) / (double)info.n_points);
-    sto_sst_doom(sst, NULL);
+    sto_sst_unlink_later(sst, NULL);
     return sst;
 }
 

@@ -43,11 +43,11 @@ static void check(int rc, const struct ts_error *err)
 
 static void put(const struct sto_series *s, int64_t t, struct ts_num v)
 {
-    struct sto_port *port = sto_port(st, 0);
+    struct sto_writer *writer = sto_writer(st, 0);
     int rc;
-    while ((rc = sto_put(port, s, t, v, false)) == TS_EBUSY || !sto_port_ready(port)) {
-        struct pollfd pfd = {.fd = sto_port_fd(port), .events = POLLIN};
-        sto_port_turn(port);
+    while ((rc = sto_put(writer, s, t, v, false)) == TS_EBUSY || !sto_writer_ready(writer)) {
+        struct pollfd pfd = {.fd = sto_writer_fd(writer), .events = POLLIN};
+        sto_writer_turn(writer);
         poll(&pfd, 1, 1);
         if (rc == 0)
             return;
@@ -90,7 +90,7 @@ static void fill(unsigned n_series)
         unsigned i = (unsigned)(rnd() % DOMAINS * (rnd() % DOMAINS) / DOMAINS);
         put(s[i], T0_MS + k * 72 * TS_HOUR_MS / (HITS) / 1000 * 1000, (struct ts_num){.m = 1});
     }
-    sto_port_turn(sto_port(st, 0));
+    sto_writer_turn(sto_writer(st, 0));
     check(sto_flush(st, STO_LEVEL_COMPACT, &err), &err);
     ts_free(s);
 }

@@ -6,10 +6,10 @@
  *   stalls --check          a small store, and no clock: fails if a thread that takes puts opened, synced or removed files, or took a mutex
  *                           that some thread holds during calls of the file system
  *
- * 16 owners are driven by a few threads in turns, each port with a schedule of its own: so many bursts a second whether the
+ * 16 owners are driven by a few threads in turns, each writer with a schedule of its own: so many bursts a second whether the
  * store keeps up or not, so what waits behind a stall counts too. A put's way ends when a barrier behind it has
  * been answered: *log* = handed to the kernel by every owner, *disk* = synced. A query's way begins when it is due.
- * A *call* is what one port does without a pause: the put of a burst, or a turn.
+ * A *call* is what one writer does without a pause: the put of a burst, or a turn.
  *
  * Invariant  with --check nothing is judged by time
  * Not here   what a thread waited for (stalls_watch.c), histograms (stalls_hist.h)
@@ -77,18 +77,18 @@ static bool is_warm(void)
     return opts.check || ts_clock_mono_ns() - began_ns > WARM_S * 1000000000ll;
 }
 
-/* --- driving ports --- */
+/* --- driving writers --- */
 
 struct drive {
-    struct sto_port *port;
+    struct sto_writer *writer;
     struct driver *by;
     int64_t next_ns; /* when its next burst is due */
     uint64_t n_bursts;
 };
 
 struct driver {
-    unsigned index, n_ports;
-    struct drive ports[OWNERS];
+    unsigned index, n_writers;
+    struct drive writers[OWNERS];
     struct pollfd fds[OWNERS];
     pthread_t thread;
     uint64_t rnd;
@@ -123,7 +123,7 @@ static void expect(struct drive *d, bool disk)
     struct way *w = ts_xmalloc(sizeof *w);
     *w = (struct way){.by = d->by, .disk = disk, .due_ns = d->next_ns};
     atomic_fetch_add(&n_open, 1);
-    sto_port_barrier(d->port, disk ? STO_LEVEL_DISK : STO_LEVEL_LOG, arrived, w);
+    sto_writer_barrier(d->writer, disk ? STO_LEVEL_DISK : STO_LEVEL_LOG, arrived, w);
 }
 
 static const struct sto_series *make(unsigned metric, const char *host)
@@ -166,7 +166,8 @@ static const struct sto_series *new_series(struct driver *dr)
 
 static void put(struct drive *d, const struct sto_series *s, int64_t ts_ms)
 {
-    int rc = sto_put(d->port, s, ts_ms, (struct ts_num){.m = (int64_t)(t_random(&d->by->rnd) % 10000)}, true);
+    int rc =
+        sto_put(d->writer, s, ts_ms, (struct ts_num){.m = (int64_t)(t_random(&d->by->rnd) % 10000)}, true);
     if (rc == TS_EBUSY)
         atomic_fetch_add(&n_busy, 1);
     else if (rc < 0)
@@ -202,14 +203,14 @@ static void put_burst(struct drive *d)
     }
     for (unsigned i = share(dr, DELETES_PER_S, bursts_per_s); i > 0; i--) {
         int64_t to_ms = now_ms - (int64_t)(t_random(&dr->rnd) % (uint64_t)TS_HOUR_MS);
-        int rc = sto_delete(d->port, series[random_series(dr)], to_ms - TS_HOUR_MS, to_ms);
+        int rc = sto_delete(d->writer, series[random_series(dr)], to_ms - TS_HOUR_MS, to_ms);
         if (rc < 0 && rc != TS_EBUSY)
             check(rc, &(struct ts_error){.text = "a delete was refused"});
     }
     expect(d, false);
     if (d->n_bursts++ % DISK_EVERY == 0)
         expect(d, true);
-    sto_port_turn(d->port);
+    sto_writer_turn(d->writer);
 }
 
 static void call(struct drive *d, bool is_burst)
@@ -218,7 +219,7 @@ static void call(struct drive *d, bool is_burst)
     if (is_burst)
         put_burst(d);
     else
-        sto_port_turn(d->port);
+        sto_writer_turn(d->writer);
     struct watch_stall s = {.from_ns = from.wall_ns, .use = watch_since(&from)};
     s.to_ns = s.from_ns + s.use.wall_ns;
     if (is_warm()) {
@@ -231,10 +232,10 @@ static void call(struct drive *d, bool is_burst)
 static int64_t put_due(struct driver *dr, int64_t interval_ns)
 {
     int64_t next_ns = INT64_MAX;
-    for (unsigned i = 0; i < dr->n_ports; i++) {
-        struct drive *d = &dr->ports[i];
+    for (unsigned i = 0; i < dr->n_writers; i++) {
+        struct drive *d = &dr->writers[i];
         if (opts.check || ts_clock_mono_ns() >= d->next_ns) {
-            if (sto_port_ready(d->port)) {
+            if (sto_writer_ready(d->writer)) {
                 call(d, true);
                 d->next_ns += interval_ns;
             } else {
@@ -251,8 +252,8 @@ static void *drive(void *arg)
     struct driver *dr = arg;
     int64_t interval_ns = 1000000000ll * opts.burst * OWNERS / opts.rate, now = ts_clock_mono_ns();
     watch_thread("owners", true);
-    for (unsigned i = 0; i < dr->n_ports; i++)
-        dr->ports[i].next_ns = now + interval_ns * (int64_t)(dr->index + i * opts.n_threads) / OWNERS;
+    for (unsigned i = 0; i < dr->n_writers; i++)
+        dr->writers[i].next_ns = now + interval_ns * (int64_t)(dr->index + i * opts.n_threads) / OWNERS;
     bool quiet = false;
     /* The last barriers take a turn of every owner. */
     while (!quiet || atomic_load(&n_quiet) < opts.n_threads || atomic_load(&n_open)) {
@@ -263,22 +264,22 @@ static void *drive(void *arg)
         int64_t wait_ns = quiet ? 1000000 : put_due(dr, interval_ns) - ts_clock_mono_ns();
         wait_ns = wait_ns < 0 ? 1000 : wait_ns > 5000000 || opts.check ? 1000000 : wait_ns;
         struct timespec ts = {.tv_nsec = wait_ns};
-        if (ppoll(dr->fds, dr->n_ports, &ts, NULL) <= 0)
+        if (ppoll(dr->fds, dr->n_writers, &ts, NULL) <= 0)
             continue;
-        for (unsigned i = 0; i < dr->n_ports; i++)
+        for (unsigned i = 0; i < dr->n_writers; i++)
             if (dr->fds[i].revents)
-                call(&dr->ports[i], false);
+                call(&dr->writers[i], false);
     }
     return NULL;
 }
 
-/* After the drivers: somebody must turn the ports while the store is flushed and closed. */
+/* After the drivers: somebody must turn the writers while the store is flushed and closed. */
 static void *turn_all(void *arg)
 {
     _Atomic bool *end = arg;
     while (!atomic_load(end)) {
         for (unsigned i = 0; i < OWNERS; i++)
-            sto_port_turn(sto_port(st, i));
+            sto_writer_turn(sto_writer(st, i));
         usleep(200);
     }
     return NULL;
@@ -322,7 +323,7 @@ static void ask(struct asker *a, unsigned n_hosts)
     atomic_fetch_add(&n_queried, 1);
 }
 
-static void *ask_all(void *arg)
+static void *run_all(void *arg)
 {
     struct asker *a = arg;
     int64_t due_ns = ts_clock_mono_ns(), interval_ns = 1000000000ll / QUERIES_PER_S;
@@ -410,7 +411,7 @@ static void set_up(void)
     struct sto_opts o = {.fs = watch_fs(),
                          .dir = opts.dir,
                          .create = true,
-                         .n_ports = OWNERS,
+                         .n_writers = OWNERS,
                          .n_shards = OWNERS,
                          .memstore_bytes = (size_t)opts.memstore_bytes,
                          .retention_ms = RETENTION_MS,
@@ -426,8 +427,8 @@ static void set_up(void)
         drivers[t] = (struct driver){.index = t, .rnd = 88172645463325252ull + t};
     for (unsigned i = 0; i < OWNERS; i++) {
         struct driver *dr = &drivers[i % opts.n_threads];
-        dr->fds[dr->n_ports] = (struct pollfd){.fd = sto_port_fd(sto_port(st, i)), .events = POLLIN};
-        dr->ports[dr->n_ports++] = (struct drive){.port = sto_port(st, i), .by = dr};
+        dr->fds[dr->n_writers] = (struct pollfd){.fd = sto_writer_fd(sto_writer(st, i)), .events = POLLIN};
+        dr->writers[dr->n_writers++] = (struct drive){.writer = sto_writer(st, i), .by = dr};
     }
     asker.rnd = 1;
 }
@@ -469,7 +470,7 @@ static void run(void)
     began_ns = ts_clock_mono_ns();
     for (unsigned t = 0; t < opts.n_threads; t++)
         start(&drivers[t].thread, drive, &drivers[t]);
-    start(&queries, ask_all, &asker);
+    start(&queries, run_all, &asker);
     start(&snapshots, hold_snapshots, NULL);
     start(&drops, drop_files, NULL);
     /* One burst reaches every owner; a flush that had begun before knew nothing of their logs. */
@@ -512,7 +513,7 @@ static void report(void)
     watch_print_worst(&all.worst_log, began_ns, false);
     hist_print(&all.disk, "put to disk");
     hist_print(&all.fresh, "name of a new series");
-    hist_print(&all.call, "one call of a port");
+    hist_print(&all.call, "one call of a writer");
     watch_print_worst(&all.worst_call, began_ns, true);
     hist_print(&asker.one, "query of one series");
     hist_print(&asker.ten, "query of a group of ten");

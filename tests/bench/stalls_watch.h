@@ -4,7 +4,7 @@
  *
  * The file system passes everything to the real one. Mutexes and the long functions of the engine are wrapped by the linker
  * (--wrap, see stalls.cmake), so the program under test is the one that ships. A thread that called watch_thread(true)
- * drives ports: what it does is what puts wait for.
+ * drives writers: what it does is what puts wait for.
  *
  * Threads    any; each thread has counters of its own, events go to a ring
  */
@@ -23,7 +23,7 @@ struct watch_use {
     int64_t lock_ns; /* waiting for mutexes */
 };
 
-/* Calls that threads which drive ports made, of kinds that may take long. */
+/* Calls that threads which drive writers made, of kinds that may take long. */
 struct watch_counts {
     uint64_t n_syncs;      /* fdatasync of a file or fsync of a folder */
     uint64_t n_removals;   /* unlink, rename, truncate */
@@ -34,11 +34,11 @@ struct watch_counts {
 
 /** The file system to open the store with. Static. */
 const struct ts_fs *watch_fs(void);
-/** Name the calling thread; does it drive ports? Name: static. */
+/** Name the calling thread; does it drive writers? Name: static. */
 void watch_thread(const char *name, bool drives_ports);
 /** Where the calling thread stands. Cost: two system calls. */
 struct watch_use watch_now(void);
-/** What all threads that drive ports did so far. */
+/** What all threads that drive writers did so far. */
 struct watch_counts watch_counts(void);
 /** Name of a mutex that was taken though it is held during calls of the file system, and of that call; "" = none. */
 const char *watch_io_lock(void);

@@ -21,7 +21,7 @@ struct sto_opts shape_opts(struct t_faultfs *f, bool read_only)
                              .own_threads = true,
                              .no_background = true,
                              .survive_sync_errors = true,
-                             .n_ports = 2,
+                             .n_writers = 2,
                              .wal_sync_interval_ms = 60000};
 }
 
@@ -60,17 +60,17 @@ static const struct sto_series *series(struct sto_store *st, const char *metric,
 
 static void put(struct sto_store *st, const struct sto_series *s, int64_t ts_ms, struct ts_num v, bool add)
 {
-    struct sto_port *port = sto_port(st, 0);
+    struct sto_writer *writer = sto_writer(st, 0);
     int rc;
-    while ((rc = add ? sto_add(port, s, ts_ms, v, ts_ms % 1000 != 0)
-                     : sto_put(port, s, ts_ms, v, ts_ms % 1000 != 0)) == TS_EBUSY)
-        sto_port_turn(port);
+    while ((rc = add ? sto_add(writer, s, ts_ms, v, ts_ms % 1000 != 0)
+                     : sto_put(writer, s, ts_ms, v, ts_ms % 1000 != 0)) == TS_EBUSY)
+        sto_writer_turn(writer);
 }
 
 static void level(struct sto_store *st, enum sto_level to)
 {
     struct ts_error err = {0};
-    sto_port_turn(sto_port(st, 0));
+    sto_writer_turn(sto_writer(st, 0));
     must(sto_flush(st, to, &err), &err, "flush");
 }
 
@@ -110,7 +110,7 @@ static struct t_faultfs *make_integers(uint64_t seed)
                 put(st, series(st, i % 2 ? "hits" : "bytes", i), T0 + (t + round * 1800) * 1000,
                     (struct ts_num){.kind = TS_NUM_INT, .m = (int64_t)(t_rand(&seed) % 1000)}, round == 1);
         for (unsigned i = 0; i < 6; i++)
-            sto_delete(sto_port(st, 0), series(st, "bytes", i * 2), T0 + (int64_t)i * 600000,
+            sto_delete(sto_writer(st, 0), series(st, "bytes", i * 2), T0 + (int64_t)i * 600000,
                        T0 + (int64_t)i * 600000 + 1200000);
         level(st, STO_LEVEL_FILES);
     }
@@ -180,7 +180,7 @@ static struct t_faultfs *make_unflushed(uint64_t seed)
             for (int64_t s = 0; s < 300; s += 60)
                 put(st, series(st, "cpu.user", i), T0 + (t + s) * 1000, decimal(&seed), false);
         if (t == 3600)
-            sto_delete(sto_port(st, 0), series(st, "cpu.user", 1), T0, T0 + 600000);
+            sto_delete(sto_writer(st, 0), series(st, "cpu.user", 1), T0, T0 + 600000);
         level(st, t % 900 ? STO_LEVEL_LOG : STO_LEVEL_DISK);
     }
     some_cells(st, &seed, 10);

@@ -28,7 +28,8 @@ static void put(const char *text, const char *metric, const char *host, const ch
         struct ts_num v = {
             .m = (i * 7919 + text[0] * 31) % 50 - 20, .kind = i % 3 ? TS_NUM_INT : TS_NUM_DEC, .exp = 1};
         v.exp = v.kind == TS_NUM_INT ? 0 : 1;
-        CHECK(sto_put(sto_port(store, 0), series, (START_S + i * (10 + text[0] % 3)) * 1000, v, false) == 0);
+        CHECK(sto_put(sto_writer(store, 0), series, (START_S + i * (10 + text[0] % 3)) * 1000, v, false) ==
+              0);
     }
 }
 
@@ -37,14 +38,14 @@ static void start(void)
     struct ts_error err = {0};
     ts_log_set_level(TS_LOG_ERROR + 1);
     open_store((struct sto_opts){
-        .own_threads = true, .n_ports = 1, .no_background = true, .wal_sync = STO_SYNC_NONE});
+        .own_threads = true, .n_writers = 1, .no_background = true, .wal_sync = STO_SYNC_NONE});
     put("a h=x dc=l", "a", "x", "l");
     put("a h=y dc=l", "a", "y", "l");
     put("b h=x dc=l", "b", "x", "l");
     put("b h=z dc=m", "b", "z", "m");
     put("c h=x dc=m", "c", "x", "m");
     put("c h=x dc=l", "c", "x", "l");
-    sto_port_turn(sto_port(store, 0));
+    sto_writer_turn(sto_writer(store, 0));
     CHECK(sto_flush(store, STO_LEVEL_LOG, &err) == 0);
 }
 

@@ -22,7 +22,7 @@ static void start(void)
 {
     ts_log_set_level(TS_LOG_ERROR);
     open_store((struct sto_opts){
-        .n_ports = 1, .no_background = true, .max_series = 5000, .wal_sync = STO_SYNC_NONE});
+        .n_writers = 1, .no_background = true, .max_series = 5000, .wal_sync = STO_SYNC_NONE});
 }
 
 /* What came of the bytes. */
@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (n < 1)
         return 0;
     tsd_rules_init(&rules, data[0] & 1, true, 0, NULL);
-    tsd_ingest_init(&in, &rules, store, sto_port(store, 0), 1 << 20);
+    tsd_ingest_init(&in, &rules, store, sto_writer(store, 0), 1 << 20);
     const char *p = (const char *)data + 1;
     feed(&in, p, n - 1, n, &whole);
     if (sto_series_count(in.cat) < 5000) { /* else new series are refused, later ones not */

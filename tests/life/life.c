@@ -152,13 +152,13 @@ static void flush(struct life *l)
 
 static void op(struct life *l, const struct sto_series *s, bool delete, int64_t ts_ms, int64_t m)
 {
-    struct sto_port *port = sto_port(l->st, 0);
+    struct sto_writer *writer = sto_writer(l->st, 0);
     double began = real_ms();
     int rc;
-    while ((rc = delete ? sto_delete(port, s, ts_ms, m)
-                        : sto_put(port, s, ts_ms, (struct ts_num){.m = m, .kind = TS_NUM_INT}, false)) ==
+    while ((rc = delete ? sto_delete(writer, s, ts_ms, m)
+                        : sto_put(writer, s, ts_ms, (struct ts_num){.m = m, .kind = TS_NUM_INT}, false)) ==
            TS_EBUSY)
-        sto_port_turn(port);
+        sto_writer_turn(writer);
     longest(&l->stall_ms, began);
     if (rc < 0) {
         fprintf(stderr, "life: %s refused: %s\n", delete ? "delete" : "put", ts_err_name(rc));
@@ -169,7 +169,7 @@ static void op(struct life *l, const struct sto_series *s, bool delete, int64_t 
 static void turn(struct life *l)
 {
     double began = real_ms();
-    sto_port_turn(sto_port(l->st, 0));
+    sto_writer_turn(sto_writer(l->st, 0));
     longest(&l->stall_ms, began);
     sto_store_pump(l->st);
 }

@@ -59,7 +59,7 @@ FILES = {
     "storage/slots.h": "storage/points",
     "storage/opts.h": "storage/points",
     "storage/opts.c": "storage/points",
-    "storage/port.h": "storage/points",
+    "storage/writer.h": "storage/points",
     "storage/scan.h": "storage/points",
     "storage/point.h": "storage/points",
     "storage/point.c": "storage/points",

@@ -31,11 +31,11 @@ static struct ts_pool *pool;
 
 static void put(const struct sto_series *s, int64_t t_ms, struct ts_num v)
 {
-    struct sto_port *port = sto_port(st, 0);
+    struct sto_writer *writer = sto_writer(st, 0);
     int rc;
-    while ((rc = sto_put(port, s, t_ms, v, false)) == TS_EBUSY) {
-        struct pollfd pfd = {.fd = sto_port_fd(port), .events = POLLIN};
-        sto_port_turn(port);
+    while ((rc = sto_put(writer, s, t_ms, v, false)) == TS_EBUSY) {
+        struct pollfd pfd = {.fd = sto_writer_fd(writer), .events = POLLIN};
+        sto_writer_turn(writer);
         poll(&pfd, 1, 10);
     }
     assert_int_equal(rc, 0);
@@ -104,7 +104,7 @@ static int setup(void **state)
             put(series_of("tiny", h, 0), (DAY_S + k * 60) * 1000,
                 ts_num_from_double((h + 1) * (k % 2 ? 1e-200 : 1e200)));
     put_histograms();
-    sto_port_turn(sto_port(st, 0));
+    sto_writer_turn(sto_writer(st, 0));
     assert_int_equal(sto_flush(st, STO_LEVEL_LOG, NULL), 0);
     pool = ts_pool_new(T_THREADS, "t");
     return 0;

@@ -89,10 +89,10 @@ static void world_put(struct world *w, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         uint64_t r = t_rand(&w->rnd);
-        (void)kit_op(w->st, sto_port(w->st, 0), &w->diary, (unsigned)(r >> 32) % N_SERIES, STO_OP_PUT,
+        (void)kit_op(w->st, sto_writer(w->st, 0), &w->diary, (unsigned)(r >> 32) % N_SERIES, STO_OP_PUT,
                      T0 + (int64_t)(r >> 8 & 0xfff) * 1000, (int64_t)(r >> 44));
     }
-    sto_port_turn(sto_port(w->st, 0));
+    sto_writer_turn(sto_writer(w->st, 0));
 }
 
 static struct world world_new(void)

@@ -164,7 +164,7 @@ static int on_head(void *arg, const struct qry_head *h, struct ts_error *err)
     return 0;
 }
 
-static int on_doomed(void *arg, const struct qry_delete_target *d, struct ts_error *err)
+static int on_target(void *arg, const struct qry_delete_target *d, struct ts_error *err)
 {
     (void)err;
     called();
@@ -231,7 +231,7 @@ static int run(size_t row, struct ts_pool *with, struct qry_limit *limit, struct
         else if (rc == 0 && rows[row].kind == SERIES)
             rc = qry_run(st, with, &spec, limit, on_series, &n, err);
         else if (rc == 0 && rows[row].kind == DELETE)
-            rc = qry_delete_find(st, &spec, limit, on_doomed, &n, err);
+            rc = qry_delete_find(st, &spec, limit, on_target, &n, err);
         else if (rc == 0)
             rc = qry_explain(st, &spec, limit, 0, &arena, &x, err);
         n += rows[row].kind == EXPLAIN;

@@ -1,7 +1,7 @@
 /*
  * model.c - random operations on a whole store against the plain reference, with readers at work.
  *
- *   model [--seed N] [--ops N] [--ports N] [--series N] [--dir DIR]
+ *   model [--seed N] [--ops N] [--writers N] [--series N] [--dir DIR]
  *
  * Operations: put, overwrite, late put, add, delete of a range, flush, compaction, reopen, comparison of a
  * series with the reference. Readers scan meanwhile: times strictly ascending, and a witness series (point i
@@ -32,7 +32,7 @@ struct model {
     struct sto_store *st;
     struct t_ref *ref;
     uint64_t rnd; /* state of the random numbers */
-    unsigned n_ports, n_series;
+    unsigned n_writers, n_series;
     const struct sto_series **series; /* the last one is the witness */
     int64_t n_witness;                /* points of the witness */
     char dir[200];
@@ -59,7 +59,7 @@ static void open_store(struct model *m)
     struct ts_error err = {0};
     struct sto_opts opts = {.dir = m->dir,
                             .create = true,
-                            .n_ports = m->n_ports,
+                            .n_writers = m->n_writers,
                             .own_threads = true,
                             .memstore_bytes = 1u << 20,
                             .wal_sync_interval_ms = 5};
@@ -82,9 +82,9 @@ static void open_store(struct model *m)
 
 /* --- operations --- */
 
-static struct sto_port *port_of(struct model *m, const struct sto_series *s)
+static struct sto_writer *port_of(struct model *m, const struct sto_series *s)
 {
-    return sto_port(m->st, s->id % m->n_ports);
+    return sto_writer(m->st, s->id % m->n_writers);
 }
 
 static int64_t some_time(struct model *m, bool *out_ms)
@@ -131,7 +131,7 @@ static void check(int rc, const char *what)
 static void op_write(struct model *m, enum sto_op op)
 {
     const struct sto_series *s = m->series[rnd(m, m->n_series - 1)];
-    struct sto_port *port = port_of(m, s);
+    struct sto_writer *writer = port_of(m, s);
     bool ms;
     int64_t t = some_time(m, &ms);
     struct sto_point p = {.series = s, .ts_ms = t};
@@ -139,14 +139,15 @@ static void op_write(struct model *m, enum sto_op op)
     if (op == STO_OP_DEL) {
         p.m = t + (int64_t)rnd(m, rnd(m, 20) ? 600000 : 10 * TS_DAY_MS);
         p.flags = sto_meta_flags(op, TS_NUM_INT, 0, true);
-        rc = sto_delete(port, s, t, p.m);
+        rc = sto_delete(writer, s, t, p.m);
     } else {
         struct ts_num v =
             op == STO_OP_ADD ? (struct ts_num){.m = (int64_t)rnd(m, 9), .kind = TS_NUM_INT} : some_value(m);
         p.m = v.m;
         p.flags = sto_meta_flags(op, v.kind, v.exp, ms);
-        while ((rc = op == STO_OP_ADD ? sto_add(port, s, t, v, ms) : sto_put(port, s, t, v, ms)) == TS_EBUSY)
-            sto_port_turn(port);
+        while ((rc = op == STO_OP_ADD ? sto_add(writer, s, t, v, ms) : sto_put(writer, s, t, v, ms)) ==
+               TS_EBUSY)
+            sto_writer_turn(writer);
     }
     check(rc, "write");
     t_ref_apply(m->ref, &p);
@@ -158,7 +159,7 @@ static void op_witness(struct model *m)
     int64_t t = T0 + m->n_witness * 1000;
     struct ts_num v = {.m = m->n_witness, .kind = TS_NUM_INT};
     while (sto_put(port_of(m, s), s, t, v, false) == TS_EBUSY)
-        sto_port_turn(port_of(m, s));
+        sto_writer_turn(port_of(m, s));
     struct sto_point p = {
         .series = s, .ts_ms = t, .m = v.m, .flags = sto_meta_flags(STO_OP_PUT, TS_NUM_INT, 0, false)};
     t_ref_apply(m->ref, &p);
@@ -168,8 +169,8 @@ static void op_witness(struct model *m)
 static void settle(struct model *m, enum sto_level level)
 {
     struct ts_error err = {0};
-    for (unsigned i = 0; i < m->n_ports; i++)
-        sto_port_turn(sto_port(m->st, i));
+    for (unsigned i = 0; i < m->n_writers; i++)
+        sto_writer_turn(sto_writer(m->st, i));
     if (sto_flush(m->st, level, &err) < 0) {
         fprintf(stderr, "flush %d: %s\n", (int)level, err.text);
         exit(1);
@@ -238,7 +239,7 @@ static void reopen(struct model *m)
         fprintf(stderr, "close: %s\n", err.text);
         exit(1);
     }
-    m->n_ports = 1 + (unsigned)rnd(m, 4);
+    m->n_writers = 1 + (unsigned)rnd(m, 4);
     open_store(m);
     pthread_rwlock_unlock(&m->open_lock);
 }
@@ -321,7 +322,7 @@ static void progress(struct model *m, uint64_t done, uint64_t all, int64_t began
 int main(int argc, char **argv)
 {
     uint64_t seed = (uint64_t)time(NULL), n_ops = 100000;
-    struct model m = {.n_ports = 2, .n_series = 40};
+    struct model m = {.n_writers = 2, .n_series = 40};
     snprintf(m.dir, sizeof m.dir, "/tmp/tsd-model.XXXXXX");
     bool own_dir = true;
     for (int i = 1; i + 1 < argc; i += 2) {
@@ -329,12 +330,12 @@ int main(int argc, char **argv)
             seed = strtoull(argv[i + 1], NULL, 10);
         else if (!strcmp(argv[i], "--ops"))
             n_ops = strtoull(argv[i + 1], NULL, 10);
-        else if (!strcmp(argv[i], "--ports"))
-            m.n_ports = (unsigned)strtoul(argv[i + 1], NULL, 10);
+        else if (!strcmp(argv[i], "--writers"))
+            m.n_writers = (unsigned)strtoul(argv[i + 1], NULL, 10);
         else if (!strcmp(argv[i], "--series"))
             m.n_series = (unsigned)strtoul(argv[i + 1], NULL, 10);
         else
-            return fprintf(stderr, "usage: model [--seed N] [--ops N] [--ports N] [--series N]\n"), 2;
+            return fprintf(stderr, "usage: model [--seed N] [--ops N] [--writers N] [--series N]\n"), 2;
     }
     printf("seed %" PRIu64 ", %" PRIu64 " operations\n", seed, n_ops);
     fflush(stdout);

@@ -105,7 +105,7 @@ static void drop_store(struct script *s)
 static void ship(struct script *s, bool drop)
 {
     struct ts_error err = {0};
-    sto_port_turn(sto_port(s->st, 0));
+    sto_writer_turn(sto_writer(s->st, 0));
     if (sto_flush(s->st, STO_LEVEL_FILES, &err) < 0 || sto_ship(s->st, &err) < 0 ||
         (drop && sto_drop_shipped(s->st, INT64_MAX, &err) < 0))
         die(s, "ship", err.text);
@@ -119,7 +119,7 @@ static void settle(struct script *s)
                                                      : STO_LEVEL_LOG;
     if (s->mode == MODE_REMOTE || s->mode == MODE_SHIPPED)
         ship(s, s->mode == MODE_REMOTE);
-    sto_port_turn(sto_port(s->st, 0));
+    sto_writer_turn(sto_writer(s->st, 0));
     if (sto_flush(s->st, level, &err) < 0)
         die(s, "flush", err.text);
     if (s->mode == MODE_COMPACT) {
@@ -182,10 +182,10 @@ static void put_point(struct script *s, const struct sto_series *series, int64_t
     int rc;
     if (ts_num_parse(value, &num, &err) < 0)
         die(s, "value", err.text);
-    struct sto_port *port = sto_port(s->st, 0);
-    while ((rc = sto_put(port, series, t, num, t % 1000 != 0)) == TS_EBUSY) {
-        struct pollfd pfd = {.fd = sto_port_fd(port), .events = POLLIN};
-        sto_port_turn(port);
+    struct sto_writer *writer = sto_writer(s->st, 0);
+    while ((rc = sto_put(writer, series, t, num, t % 1000 != 0)) == TS_EBUSY) {
+        struct pollfd pfd = {.fd = sto_writer_fd(writer), .events = POLLIN};
+        sto_writer_turn(writer);
         poll(&pfd, 1, 10);
     }
     if (rc < 0)

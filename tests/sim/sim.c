@@ -92,8 +92,8 @@ static void mind_faults(struct sim *s)
 
 static void release(struct sim *s)
 {
-    for (unsigned p = 0; p < SIM_PORTS; p++) {
-        for (unsigned o = 0; o < SIM_PORTS; o++)
+    for (unsigned p = 0; p < SIM_WRITERS; p++) {
+        for (unsigned o = 0; o < SIM_WRITERS; o++)
             sim_ops_clear(&s->open[p][o]);
         sim_ops_clear(&s->owners[p].arrived);
         sim_ops_clear(&s->owners[p].queue);

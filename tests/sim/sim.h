@@ -2,11 +2,11 @@
  * sim.h - a whole store in one thread on a file system that forgets: what the files of the simulation share.
  *
  * One seed decides everything: the configuration, what is done in which order, which call fails, what a power
- * cut leaves. Threads are played: a port is turned when the dice say so, and while a flush, a compaction or a
+ * cut leaves. Threads are played: a writer is turned when the dice say so, and while a flush, a compaction or a
  * sync is inside a call of the file system, the others get a turn (t_hook_fn). So each seed is the same each
  * time.
  *
- *   port: open batches --turn--> queue of each owner --turn of the owner--> arrived: log, memstore
+ *   writer: open batches --turn--> queue of each owner --turn of the owner--> arrived: log, memstore
  *
  * The simulation keeps the same batches and queues as the store, so it knows the order in which operations
  * arrive at an owner. After a crash each owner's operations must be there up to some point, which lies not
@@ -23,7 +23,7 @@
 #include "tests/model/reference.h"
 
 #define SIM_T0       1793620800000ll /* an hour: 2026-11-02 12:00 UTC */
-#define SIM_PORTS    7               /* at most */
+#define SIM_WRITERS  7               /* at most */
 #define SIM_SERIES   40              /* at most */
 #define SIM_TEXTS    20              /* names of each kind to choose from */
 #define SIM_NAMES    64              /* names of each kind that were ever made, at most */
@@ -51,11 +51,11 @@ struct sim_owner {
     size_t n_disk;          /* of arrived: confirmed, a power cut must not lose them */
 };
 
-/* A question of a port that is under way. */
+/* A question of a writer that is under way. */
 struct sim_barrier {
     struct sim *s;
     enum sto_level level;
-    size_t n[SIM_PORTS]; /* by owner: operations before it */
+    size_t n[SIM_WRITERS]; /* by owner: operations before it */
 };
 
 /* A name, or a name that may be there. */
@@ -156,8 +156,8 @@ struct sim {
     roaring_bitmap_t *gone_names[STO_UID_KINDS]; /* ids of names that were forgotten, on disk */
     uint64_t kept;   /* series that the last pass of forgetting was told to keep, as bits */
     bool unfinished; /* a pass ended in an error since the opening: series may be refused */
-    struct sim_ops open[SIM_PORTS][SIM_PORTS]; /* by port and owner: the open batch */
-    struct sim_owner owners[SIM_PORTS];
+    struct sim_ops open[SIM_WRITERS][SIM_WRITERS]; /* by writer and owner: the open batch */
+    struct sim_owner owners[SIM_WRITERS];
     struct sim_barrier barriers[SIM_BARRIERS];
     unsigned n_barriers;
     struct sim_cells cells;
@@ -195,11 +195,11 @@ void sim_hook(void *arg, enum t_op op, const char *path, bool after);
 void sim_arrive_all(struct sim *s);
 /** Send all that is open and take in all that was sent. */
 void sim_turn_all(struct sim *s);
-/** Each port ends one turn: what it has sent to others may still be in their queues. */
+/** Each writer ends one turn: what it has sent to others may still be in their queues. */
 void sim_turn_once(struct sim *s);
-/** Some ports put some points. */
+/** Some writers put some points. */
 void sim_put_some(struct sim *s);
-/** A port deletes all that a series has. */
+/** A writer deletes all that a series has. */
 void sim_delete_all(struct sim *s, unsigned i);
 /** Everything to files, and all merges. */
 void sim_compact(struct sim *s);

@@ -365,7 +365,7 @@ static size_t find_front(struct sim *s, struct sim_owner *o, size_t floor, const
 
 void sim_check_front(struct sim *s)
 {
-    for (unsigned k = 0; k < s->opts.n_ports; k++) {
+    for (unsigned k = 0; k < s->opts.n_writers; k++) {
         struct sim_owner *o = &s->owners[k];
         size_t n = find_front(s, o, o->n_seen, "while something fails");
         for (size_t j = n; j < o->arrived.n; j++) { /* they may yet come */
@@ -380,7 +380,7 @@ void sim_check_survivors(struct sim *s, bool power, const char *when)
 {
     sim_arrive_all(s); /* may have been taken from the queue; nobody knows */
     sim_check_names(s, when);
-    for (unsigned k = 0; k < SIM_PORTS; k++) {
+    for (unsigned k = 0; k < SIM_WRITERS; k++) {
         struct sim_owner *o = &s->owners[k];
         size_t n = find_front(s, o, power ? o->n_disk : o->n_seen, when);
         s->n_lost += o->arrived.n - n;

@@ -1,7 +1,7 @@
 /*
  * sim_forget.c - series without points, and names without series, are forgotten in the simulated store.
  *
- * While the store looks at its series, ports put points, to series that it has found without points too: these must stay.
+ * While the store looks at its series, writers put points, to series that it has found without points too: these must stay.
  *
  * Threads    one
  */
@@ -69,7 +69,7 @@ static bool may_have_points(const struct sim *s, unsigned i)
  * names are forgotten too, its next ones may arrive at another owner. Those that may have been lost are undone. */
 static void decide_ops(struct sim *s, unsigned i)
 {
-    for (unsigned o = 0; o < SIM_PORTS; o++) {
+    for (unsigned o = 0; o < SIM_WRITERS; o++) {
         struct sim_owner *w = &s->owners[o];
         size_t n = 0, n_seen = 0, n_disk = 0, n_barrier[SIM_BARRIERS] = {0};
         for (size_t k = w->arrived.n; k-- > w->n_seen;)

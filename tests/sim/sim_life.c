@@ -52,9 +52,9 @@ void sim_configure(struct sim *s)
 
 static void vary(struct sim *s)
 {
-    s->opts.n_ports = 1 + (unsigned)sim_rnd(s, SIM_PORTS);
+    s->opts.n_writers = 1 + (unsigned)sim_rnd(s, SIM_WRITERS);
     if (sim_chance(s, 30))
-        s->opts.n_ports = 1;
+        s->opts.n_writers = 1;
     s->opts.wal_sync = (enum sto_sync)sim_rnd(s, 3);
     s->opts.memstore_bytes = 1u << (12 + sim_rnd(s, 14));
     s->opts.wal_segment_bytes = some_limit(s, 200, 6000);
@@ -275,7 +275,7 @@ void sim_open(struct sim *s)
             sim_fail(s, "cannot be opened: %s", err.text);
     }
     sim_clock_open(s, clean);
-    sim_say(s, "open: %u ports, sync %d", s->opts.n_ports, (int)s->opts.wal_sync);
+    sim_say(s, "open: %u writers, sync %d", s->opts.n_writers, (int)s->opts.wal_sync);
     for (unsigned i = 0; i < s->n_series; i++)
         s->series[i].h = NULL;
     if (looked && sim_fingerprint(s) != print)
@@ -306,8 +306,8 @@ static void compare(struct sim *s, const char *when)
 
 static void forget_run(struct sim *s)
 {
-    for (unsigned p = 0; p < SIM_PORTS; p++)
-        for (unsigned o = 0; o < SIM_PORTS; o++)
+    for (unsigned p = 0; p < SIM_WRITERS; p++)
+        for (unsigned o = 0; o < SIM_WRITERS; o++)
             s->open[p][o].n = 0;
     s->n_barriers = 0;
 }
@@ -328,7 +328,7 @@ void sim_close(struct sim *s)
     bool power = s->cut_planned && t_faultfs_fired(s->f);
     s->clean &= good;
     if (good) {
-        for (unsigned o = 0; o < SIM_PORTS; o++)
+        for (unsigned o = 0; o < SIM_WRITERS; o++)
             s->owners[o].n_seen = s->owners[o].n_disk = s->owners[o].arrived.n;
         s->cells.n_seen = s->cells.n_disk = s->cells.n;
         sim_names_safe(s, &known);

@@ -6,7 +6,7 @@
  *   during a sync        -             yes              -
  *   during a flush       yes           -                -
  *   during a compaction  yes           yes, unless the manifest is being written
- *   ports, barriers, cells, names, queries: during all of them
+ *   writers, barriers, cells, names, queries: during all of them
  *
  * Threads    one
  */
@@ -45,10 +45,10 @@ static void arrive(struct sim *s, unsigned owner, struct sim_ops *ops)
     ops->n = 0;
 }
 
-static void send(struct sim *s, unsigned port, unsigned owner)
+static void send(struct sim *s, unsigned writer, unsigned owner)
 {
-    struct sim_ops *open = &s->open[port][owner];
-    if (port == owner) {
+    struct sim_ops *open = &s->open[writer][owner];
+    if (writer == owner) {
         arrive(s, owner, open);
         return;
     }
@@ -59,46 +59,46 @@ static void send(struct sim *s, unsigned port, unsigned owner)
 
 void sim_arrive_all(struct sim *s)
 {
-    for (unsigned i = 0; i < SIM_PORTS; i++)
+    for (unsigned i = 0; i < SIM_WRITERS; i++)
         arrive(s, i, &s->owners[i].queue);
 }
 
-/* A flush that is under way may have emptied the queue without our knowing: what a port puts into its own log
+/* A flush that is under way may have emptied the queue without our knowing: what a writer puts into its own log
  * would then come after it, else before it. */
-static bool order_is_unknown(const struct sim *s, unsigned port)
+static bool order_is_unknown(const struct sim *s, unsigned writer)
 {
-    return s->depth && s->owners[port].queue.n && s->open[port][port].n;
+    return s->depth && s->owners[writer].queue.n && s->open[writer][writer].n;
 }
 
 static bool queues_empty(const struct sim *s)
 {
-    for (unsigned i = 0; i < s->opts.n_ports; i++)
+    for (unsigned i = 0; i < s->opts.n_writers; i++)
         if (s->owners[i].queue.n)
             return false;
     return true;
 }
 
-static void turn(struct sim *s, unsigned port)
+static void turn(struct sim *s, unsigned writer)
 {
-    if (order_is_unknown(s, port))
+    if (order_is_unknown(s, writer))
         return;
-    sim_say(s, "port %u turns", port);
-    for (unsigned o = 0; o < s->opts.n_ports; o++)
-        send(s, port, o);
-    arrive(s, port, &s->owners[port].queue);
-    sto_port_turn(sto_port(s->st, port));
+    sim_say(s, "writer %u turns", writer);
+    for (unsigned o = 0; o < s->opts.n_writers; o++)
+        send(s, writer, o);
+    arrive(s, writer, &s->owners[writer].queue);
+    sto_writer_turn(sto_writer(s->st, writer));
 }
 
 void sim_turn_once(struct sim *s)
 {
-    for (unsigned i = 0; i < s->opts.n_ports; i++)
+    for (unsigned i = 0; i < s->opts.n_writers; i++)
         turn(s, i);
 }
 
 void sim_turn_all(struct sim *s)
 {
     for (unsigned round = 0; round < 2; round++)
-        for (unsigned i = 0; i < s->opts.n_ports; i++)
+        for (unsigned i = 0; i < s->opts.n_writers; i++)
             turn(s, i);
 }
 
@@ -143,36 +143,36 @@ static struct ts_num some_value(struct sim *s, unsigned series)
 
 void sim_delete_all(struct sim *s, unsigned i)
 {
-    unsigned port = (unsigned)sim_rnd(s, s->opts.n_ports);
+    unsigned writer = (unsigned)sim_rnd(s, s->opts.n_writers);
     const struct sto_series *h = sim_resolve(s, i, true);
-    struct sto_port *p = sto_port(s->st, port);
-    unsigned owner = h ? sto_port_slot(p, h) : 0;
-    if (!h || s->open[port][owner].n >= OPEN_MAX || sto_delete(p, h, STO_MIN_TS_MS, STO_MAX_TS_MS) < 0)
+    struct sto_writer *p = sto_writer(s->st, writer);
+    unsigned owner = h ? sto_writer_slot(p, h) : 0;
+    if (!h || s->open[writer][owner].n >= OPEN_MAX || sto_delete(p, h, STO_MIN_TS_MS, STO_MAX_TS_MS) < 0)
         return;
     s->n_ops++;
-    sim_say(s, "port %u deletes all of series %u", port, i);
+    sim_say(s, "writer %u deletes all of series %u", writer, i);
     struct sim_op op = {.p = {.series = &s->handles[i],
                               .ts_ms = STO_MIN_TS_MS,
                               .m = STO_MAX_TS_MS,
                               .flags = sto_meta_flags(STO_OP_DEL, TS_NUM_INT, 0, true)}};
-    ops_add(&s->open[port][owner], &op);
+    ops_add(&s->open[writer][owner], &op);
 }
 
 static void put(struct sim *s, enum sto_op kind)
 {
     if (!s->n_series)
         return;
-    unsigned port = (unsigned)sim_rnd(s, s->opts.n_ports), i = (unsigned)sim_rnd(s, s->n_series);
+    unsigned writer = (unsigned)sim_rnd(s, s->opts.n_writers), i = (unsigned)sim_rnd(s, s->n_series);
     const struct sto_series *h = sim_resolve(s, i, true);
     if (!h)
         return;
-    struct sto_port *p = sto_port(s->st, port);
-    unsigned owner = sto_port_slot(p, h);
+    struct sto_writer *p = sto_writer(s->st, writer);
+    unsigned owner = sto_writer_slot(p, h);
     bool ms = true;
     int64_t t = some_time(s, &ms);
     struct ts_num v = {.kind = TS_NUM_INT};
     int rc;
-    if (s->open[port][owner].n >= OPEN_MAX)
+    if (s->open[writer][owner].n >= OPEN_MAX)
         return;
     if (kind == STO_OP_DEL) {
         v.m = t + (int64_t)(sim_chance(s, 85) ? sim_rnd(s, 4 * TS_HOUR_MS) : sim_rnd(s, 90 * TS_DAY_MS));
@@ -192,19 +192,19 @@ static void put(struct sim *s, enum sto_op kind)
         struct ts_error err = {0};
         if (rc == TS_EBUSY)
             sim_fail(s, "a put is told to wait");
-        if (sto_port_error(p, &err) != rc)
-            sim_fail(s, "a put says %s, the port %s", ts_err_name(rc), ts_err_name(err.code));
+        if (sto_writer_error(p, &err) != rc)
+            sim_fail(s, "a put says %s, the writer %s", ts_err_name(rc), ts_err_name(err.code));
         sim_ok(s, rc, &err, "a put");
         return;
     }
     s->n_ops++;
-    sim_say(s, "port %u op %d series %u at %lld value %lld", port, (int)kind, i, (long long)t,
+    sim_say(s, "writer %u op %d series %u at %lld value %lld", writer, (int)kind, i, (long long)t,
             (long long)v.m);
     struct sim_op op = {.p = {.series = &s->handles[i],
                               .ts_ms = t,
                               .m = v.m,
                               .flags = sto_meta_flags(kind, v.kind, v.exp, ms)}};
-    ops_add(&s->open[port][owner], &op);
+    ops_add(&s->open[writer][owner], &op);
 }
 
 void sim_put_some(struct sim *s)
@@ -225,7 +225,7 @@ static void on_done(void *arg, int rc, const struct ts_error *err)
     if (!sim_ok(s, rc, err, "a barrier"))
         return;
     sim_say(s, "barrier %d of level %d answered", (int)(b - s->barriers), (int)b->level);
-    for (unsigned o = 0; o < s->opts.n_ports; o++) {
+    for (unsigned o = 0; o < s->opts.n_writers; o++) {
         struct sim_owner *w = &s->owners[o];
         size_t n = b->n[o] < w->arrived.n ? b->n[o] : w->arrived.n;
         w->n_seen = n > w->n_seen ? n : w->n_seen;
@@ -236,19 +236,19 @@ static void on_done(void *arg, int rc, const struct ts_error *err)
 
 static void barrier(struct sim *s)
 {
-    unsigned port = (unsigned)sim_rnd(s, s->opts.n_ports);
-    if (order_is_unknown(s, port) || s->n_barriers == SIM_BARRIERS)
+    unsigned writer = (unsigned)sim_rnd(s, s->opts.n_writers);
+    if (order_is_unknown(s, writer) || s->n_barriers == SIM_BARRIERS)
         return;
     if (s->has_adds && s->faulty) /* answered by TS_ENOSPC, it drops additions that wait: not in the model */
         return;
     struct sim_barrier *b = &s->barriers[s->n_barriers++];
     *b = (struct sim_barrier){.s = s, .level = sim_chance(s, 80) ? STO_LEVEL_DISK : STO_LEVEL_LOG};
-    for (unsigned o = 0; o < s->opts.n_ports; o++) {
-        send(s, port, o);
+    for (unsigned o = 0; o < s->opts.n_writers; o++) {
+        send(s, writer, o);
         b->n[o] = s->owners[o].arrived.n + s->owners[o].queue.n;
     }
-    sim_say(s, "port %u barrier %d of level %d", port, (int)(b - s->barriers), (int)b->level);
-    sto_port_barrier(sto_port(s->st, port), b->level, on_done, b);
+    sim_say(s, "writer %u barrier %d of level %d", writer, (int)(b - s->barriers), (int)b->level);
+    sto_writer_barrier(sto_writer(s->st, writer), b->level, on_done, b);
 }
 
 /* Run something long; others may be played while it is at work. */
@@ -265,15 +265,15 @@ static void end(struct sim *s, enum sim_actor who, unsigned top)
     s->top = top;
 }
 
-static void all_arrived(const struct sim *s, size_t out[SIM_PORTS])
+static void all_arrived(const struct sim *s, size_t out[SIM_WRITERS])
 {
-    for (unsigned o = 0; o < SIM_PORTS; o++)
+    for (unsigned o = 0; o < SIM_WRITERS; o++)
         out[o] = s->owners[o].arrived.n;
 }
 
-static void confirm(struct sim *s, const size_t n[SIM_PORTS], bool disk)
+static void confirm(struct sim *s, const size_t n[SIM_WRITERS], bool disk)
 {
-    for (unsigned o = 0; o < SIM_PORTS; o++) {
+    for (unsigned o = 0; o < SIM_WRITERS; o++) {
         struct sim_owner *w = &s->owners[o];
         w->n_seen = n[o] > w->n_seen ? n[o] : w->n_seen;
         if (disk)
@@ -302,7 +302,7 @@ static void make_sure(struct sim *s)
 /* What the sync thread does each interval. */
 static void sync_pass(struct sim *s)
 {
-    size_t n[SIM_PORTS];
+    size_t n[SIM_WRITERS];
     unsigned top;
     sim_say(s, "sync");
     all_arrived(s, n);
@@ -312,7 +312,7 @@ static void sync_pass(struct sim *s)
     if (sim_all_well(s))
         confirm(s, n, true);
     make_sure(s);
-    for (unsigned i = 0; i < s->opts.n_ports; i++)
+    for (unsigned i = 0; i < s->opts.n_writers; i++)
         if (sim_chance(s, 30))
             turn(s, i);
 }
@@ -321,7 +321,7 @@ static void sync_pass(struct sim *s)
 
 static bool flush(struct sim *s, enum sto_level level)
 {
-    size_t n[SIM_PORTS];
+    size_t n[SIM_WRITERS];
     unsigned top;
     struct ts_error err = {0};
     enum sim_actor who = level == STO_LEVEL_FILES     ? SIM_FLUSH
@@ -390,7 +390,7 @@ static void played(struct sim *s, bool may_flush)
     if (r < 40)
         sim_put_some(s);
     else if (r < 65)
-        turn(s, (unsigned)sim_rnd(s, s->opts.n_ports));
+        turn(s, (unsigned)sim_rnd(s, s->opts.n_writers));
     else if (r < 72)
         barrier(s);
     else if (r < 80)
@@ -450,7 +450,7 @@ void sim_step(struct sim *s)
     else if (r < 440)
         sim_put_some(s);
     else if (r < 580)
-        turn(s, (unsigned)sim_rnd(s, s->opts.n_ports));
+        turn(s, (unsigned)sim_rnd(s, s->opts.n_writers));
     else if (r < 640)
         barrier(s);
     else if (r < 700)
@@ -484,7 +484,7 @@ void sim_step(struct sim *s)
         sim_fault(s);
     ts_clock_set_fake(s->now_ms);
     if (s->st && sim_all_well(s)) {
-        size_t n[SIM_PORTS];
+        size_t n[SIM_WRITERS];
         all_arrived(s, n);
         confirm(s, n, false);
     }

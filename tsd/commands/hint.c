@@ -19,14 +19,14 @@
 #define HINT_MAX_VALUES 8                 /* listed */
 
 /* A request to a folder. */
-struct hint_ask {
+struct hint_query {
     struct tsd_answer *a;
     struct tsd_latest what;
 };
 
 static int hint_local(void *arg, struct ts_sink *sink, struct ts_error *err)
 {
-    struct hint_ask *h = arg;
+    struct hint_query *h = arg;
     struct qry_limit limit = {.max_series = 100000};
     return tsd_latest_run(&h->what, h->a->store, h->a->pool, &limit, sink, err);
 }
@@ -37,7 +37,7 @@ static int hint_newest(struct tsd_answer *a, struct ts_slice metric, struct ts_b
     struct ts_error err = {0};
     if (a->store) {
         struct qry_last_request ask = {.now_ms = ts_clock_ms(), .timeseries = metric};
-        struct hint_ask h = {a, {tsd_out_find(TS_SLICE_LIT("text")), &ask, 1, NULL}};
+        struct hint_query h = {a, {tsd_out_find(TS_SLICE_LIT("text")), &ask, 1, NULL}};
         return tsd_answer_local(a, hint_local, &h, out, &err);
     }
     struct ts_buf path;

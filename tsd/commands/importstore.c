@@ -40,7 +40,7 @@ static int store_open(struct tsd_import *im, void **out_sink, struct ts_error *e
     }
     s->im = im;
     ts_buf_init(&s->reason, 4096);
-    tsd_ingest_init(&s->in, &s->rules, s->store, sto_port(s->store, 0), STORE_CACHE_BYTES);
+    tsd_ingest_init(&s->in, &s->rules, s->store, sto_writer(s->store, 0), STORE_CACHE_BYTES);
     tsd_ingest_begin(&s->in);
     *out_sink = s;
     return 0;
@@ -49,7 +49,7 @@ static int store_open(struct tsd_import *im, void **out_sink, struct ts_error *e
 /* The store's thread has enough to do: let it. */
 static void store_wait(struct store_sink *s)
 {
-    struct pollfd pfd = {.fd = sto_port_fd(s->in.port), .events = POLLIN};
+    struct pollfd pfd = {.fd = sto_writer_fd(s->in.writer), .events = POLLIN};
     tsd_ingest_turn(&s->in);
     (void)poll(&pfd, 1, STORE_WAIT_MS);
     tsd_ingest_turn(&s->in);
@@ -102,7 +102,7 @@ static int store_take(void *sink, const char *file, struct ts_slice lines, uint6
         ++*line;
     }
     tsd_ingest_turn(&s->in);
-    while (!sto_port_ready(s->in.port) && !sto_store_refusing(s->store))
+    while (!sto_writer_ready(s->in.writer) && !sto_store_refusing(s->store))
         store_wait(s);
     s->im->n_points = s->in.n_points;
     const char *why = sto_store_refusing(s->store);

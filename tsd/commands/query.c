@@ -129,7 +129,7 @@ static int query_local(void *arg, struct ts_sink *sink, struct ts_error *err)
     return rc;
 }
 
-static int query_ask(struct query_run *r, const char *format, struct ts_buf *keep, struct ts_error *err)
+static int query_send(struct query_run *r, const char *format, struct ts_buf *keep, struct ts_error *err)
 {
     r->format = format;
     r->kept = keep != NULL;
@@ -146,7 +146,7 @@ static int query_table(struct query_run *r, struct ts_error *err)
     ts_buf_init(&csv, QUERY_PLOT_MAX);
     ts_buf_init(&table, 0);
     r->table = true;
-    int rc = query_ask(r, "csv", &csv, err);
+    int rc = query_send(r, "csv", &csv, err);
     r->table = false;
     if (rc == 0) {
         enum qry_time_column times[QRY_MAX_TIME_COLUMNS];
@@ -253,9 +253,9 @@ static int query_plot(struct query_run *r, const char *path, struct ts_error *er
     struct ts_buf answer;
     ts_buf_init(&answer, QUERY_PLOT_MAX);
     struct qry_spec spec = r->spec;
-    spec.partial = QRY_PARTIAL_COLUMN; /* as query_ask does */
+    spec.partial = QRY_PARTIAL_COLUMN; /* as query_send does */
     tsd_plot_requested(&plot, &spec);
-    int rc = query_ask(r, by ? "csv" : "text", &answer, err);
+    int rc = query_send(r, by ? "csv" : "text", &answer, err);
     if (rc == 0)
         rc = by ? tsd_plot_read_csv(&plot, ts_buf_get(&answer), &spec, err)
                 : tsd_plot_read_text(&plot, ts_buf_get(&answer), err);
@@ -282,7 +282,7 @@ static int query_answer(struct query_run *r, struct ts_error *err)
     if (r->spec.by_on && !explain && (!format || strcmp(format, "text") == 0))
         TS_TRY(query_table(r, err));
     else
-        TS_TRY(query_ask(r, format ? format : "text", NULL, err));
+        TS_TRY(query_send(r, format ? format : "text", NULL, err));
     TS_TRY(tsd_answer_end(&r->answer, err));
     bool csv = format && strncmp(format, "csv", 3) == 0;
     bool printed = !r->spec.by_on || (format && strcmp(format, "text") != 0); /* as it came */

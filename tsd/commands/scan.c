@@ -78,21 +78,21 @@ static void choice_release(struct choice *c)
 
 static int choice_apply(struct sto_store *store, const struct tsd_deleted *d, struct ts_error *err)
 {
-    struct sto_port *port = sto_port(store, 0);
-    struct pollfd pfd = {.fd = sto_port_fd(port), .events = POLLIN};
+    struct sto_writer *writer = sto_writer(store, 0);
+    struct pollfd pfd = {.fd = sto_writer_fd(writer), .events = POLLIN};
     for (size_t i = 0; i < d->n; i++) {
         const struct qry_delete_target *x = &d->targets[i];
         int rc;
-        while ((rc = sto_delete(port, x->series, x->from_ms, x->to_ms)) == TS_EBUSY) {
-            sto_port_turn(port);
+        while ((rc = sto_delete(writer, x->series, x->from_ms, x->to_ms)) == TS_EBUSY) {
+            sto_writer_turn(writer);
             (void)poll(&pfd, 1, CHOICE_WAIT_MS);
         }
         if (rc < 0) {
-            (void)sto_port_error(port, err);
+            (void)sto_writer_error(writer, err);
             return ts_error_wrap(err, "deleted from %zu of %zu series", i, d->n);
         }
     }
-    sto_port_turn(port);
+    sto_writer_turn(writer);
     return sto_flush(store, STO_LEVEL_DISK, err);
 }
 

@@ -142,7 +142,7 @@ static int weblog_take(void *sink, const char *file, struct ts_slice lines, uint
 }
 
 /* What was counted, and what a reader of the totals will miss. */
-static void weblog_tell(const struct weblog_sink *s)
+static void weblog_report(const struct weblog_sink *s)
 {
     struct col_web_import_figures f;
     const struct ts_conf *conf = s->im->args->conf;
@@ -170,7 +170,7 @@ static int weblog_finish(void *sink, struct ts_error *err)
     TS_TRY(s->to->finish(s->points, err));
     col_web_import_done(s->logs);
     tsd_progress_clear(&s->im->bar);
-    weblog_tell(s);
+    weblog_report(s);
     return 0;
 }
 

@@ -15,9 +15,9 @@
 #define INGEST_TEXT_BYTES ((size_t)64 << 20) /* a line is bounded long before */
 
 void tsd_ingest_init(struct tsd_ingest *in, const struct tsd_rules *rules, struct sto_store *store,
-                     struct sto_port *port, size_t cache_bytes)
+                     struct sto_writer *writer, size_t cache_bytes)
 {
-    *in = (struct tsd_ingest){.rules = rules, .store = store, .port = port};
+    *in = (struct tsd_ingest){.rules = rules, .store = store, .writer = writer};
     in->cat = sto_store_catalog(store);
     tsd_icache_init(&in->cache, in->cat, cache_bytes);
     in->slot_of = ts_xcalloc(INGEST_SHARDS, sizeof(*in->slot_of));
@@ -56,14 +56,14 @@ void tsd_ingest_barrier(struct tsd_ingest *in, enum sto_level level, sto_done_fn
 {
     for (unsigned i = 0; i < in->n_slots; i++)
         in->open[i] = NULL;
-    sto_port_barrier(in->port, level, done, arg);
+    sto_writer_barrier(in->writer, level, done, arg);
 }
 
 void tsd_ingest_turn(struct tsd_ingest *in)
 {
     for (unsigned i = 0; i < in->n_slots; i++)
         in->open[i] = NULL;
-    sto_port_turn(in->port);
+    sto_writer_turn(in->writer);
 }
 
 /* The series of in->text, made if the rate of new series allows. Most texts that the cache does not know are new
@@ -194,7 +194,7 @@ void tsd_ingest_add_tag(struct tsd_ingest *in, struct sto_tag_text tag)
 
 struct sto_batch *tsd_ingest_open(struct tsd_ingest *in, const struct sto_series *series)
 {
-    unsigned slot = sto_port_slot(in->port, series);
+    unsigned slot = sto_writer_slot(in->writer, series);
     if (slot >= in->n_slots) {
         in->open = ts_xrealloc(in->open, (slot + 1) * sizeof(struct sto_batch *));
         for (unsigned i = in->n_slots; i <= slot; i++)
@@ -202,7 +202,7 @@ struct sto_batch *tsd_ingest_open(struct tsd_ingest *in, const struct sto_series
         in->n_slots = (uint16_t)(slot + 1);
     }
     in->slot_of[series->shard] = (uint16_t)(slot + 1);
-    return in->open[slot] = sto_port_batch(in->port, series);
+    return in->open[slot] = sto_writer_batch(in->writer, series);
 }
 
 int tsd_ingest_delete(struct tsd_ingest *in, const struct sto_series *series, int64_t from_ms, int64_t to_ms)
@@ -216,7 +216,7 @@ int tsd_ingest_delete(struct tsd_ingest *in, const struct sto_series *series, in
 int tsd_ingest_refusal(struct tsd_ingest *in)
 {
     struct ts_error err = {0};
-    int rc = sto_port_error(in->port, &err);
+    int rc = sto_writer_error(in->writer, &err);
     ts_buf_clear(&in->msg);
     if (rc == 0 || rc == TS_EBUSY)
         return TS_EBUSY;

@@ -6,7 +6,7 @@
  * series.
  *
  *   tsd_put_line (line/put.h) --\
- *   tsd_ingest_text (/api/put) --+--> series --> tsd_ingest_point --> sto_port_batch(...)->points
+ *   tsd_ingest_text (/api/put) --+--> series --> tsd_ingest_point --> sto_writer_batch(...)->points
  *
  * Threads    one worker; it owns the port
  * Invariant  a point that was refused is not in any batch; after TS_EBUSY nothing was stored, and the point
@@ -41,7 +41,7 @@ struct tsd_ingest {
     const struct tsd_rules *rules;      /* borrowed */
     struct sto_store *store;            /* borrowed */
     struct sto_catalog *cat;            /* of the store */
-    struct sto_port *port;              /* owned */
+    struct sto_writer *writer;          /* owned */
     struct tsd_icache cache;            /* text -> series */
     struct sto_batch **open;            /* by slot: open batch or NULL; void after each turn */
     uint16_t *slot_of;                  /* by shard: slot + 1, 0 = not looked up yet */
@@ -70,15 +70,15 @@ struct tsd_ingest {
 
 /** Initialise. rules, store and port are borrowed; cache_bytes = budget of the cache of texts. */
 void tsd_ingest_init(struct tsd_ingest *in, const struct tsd_rules *rules, struct sto_store *store,
-                     struct sto_port *port, size_t cache_bytes);
+                     struct sto_writer *writer, size_t cache_bytes);
 /** Release; open batches must have been sent. */
 void tsd_ingest_release(struct tsd_ingest *in);
 /** Call before a run of points: forgets texts if names were renamed. */
 void tsd_ingest_begin(struct tsd_ingest *in);
 /** End of a loop turn: pass the open batches to the store and run the port. */
 void tsd_ingest_turn(struct tsd_ingest *in);
-/** sto_port_barrier for everything accepted so far. It sends the open batches, which must not be filled
- * afterwards: calling sto_port_barrier directly would lose points. */
+/** sto_writer_barrier for everything accepted so far. It sends the open batches, which must not be filled
+ * afterwards: calling sto_writer_barrier directly would lose points. */
 void tsd_ingest_barrier(struct tsd_ingest *in, enum sto_level level, sto_done_fn done, void *arg);
 
 /** Series of a metric and tags; creates it if the rules allow. Names are checked; tags are as sent, without

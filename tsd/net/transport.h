@@ -25,7 +25,7 @@ struct tsd_transport {
     ssize_t (*send)(struct tsd_conn *c, const void *p, size_t n);
     /* Nothing more will be sent. */
     void (*shutdown)(struct tsd_conn *c);
-    /* Bytes that have left the socket and wait to be received: no event tells of these. NULL: there are never any. */
+    /* Bytes that have left the socket and wait to be received: no event reports these. NULL: there are never any. */
     size_t (*decoded)(const struct tsd_conn *c);
     /* The connection ends: free c->transport_state. NULL: nothing. */
     void (*close)(struct tsd_conn *c);

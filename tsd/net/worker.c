@@ -297,7 +297,7 @@ static void worker_turn(struct tsd_worker *w)
         w->drop_seen = requests;
         tsd_icache_reset(&w->ingest.cache);
     }
-    worker_set_paused(w, !sto_port_ready(w->ingest.port));
+    worker_set_paused(w, !sto_writer_ready(w->ingest.writer));
     worker_publish(w);
     worker_run_conns(w);
     worker_bury(w);
@@ -345,12 +345,12 @@ struct tsd_worker *tsd_worker_new(struct tsd_daemon *daemon, unsigned index)
     w->base = event_base_new();
     if (!w->base)
         TS_BUG("no event base");
-    tsd_ingest_init(&w->ingest, &set->rules, daemon->store, sto_port(daemon->store, index),
+    tsd_ingest_init(&w->ingest, &set->rules, daemon->store, sto_writer(daemon->store, index),
                     set->series_cache_bytes / set->n_workers);
     w->ingest.new_series_total = &daemon->new_series;
     w->ingest.new_series_per_min = set->new_series_per_min;
     w->ev_inbox = worker_event(w, ts_queue_fd(w->inbox), EV_READ | EV_PERSIST, worker_on_inbox);
-    w->ev_port = worker_event(w, sto_port_fd(w->ingest.port), EV_READ | EV_PERSIST, worker_on_wake);
+    w->ev_port = worker_event(w, sto_writer_fd(w->ingest.writer), EV_READ | EV_PERSIST, worker_on_wake);
     w->ev_tick = worker_event(w, -1, EV_PERSIST, worker_on_tick);
     w->ev_retry = worker_event(w, -1, EV_PERSIST, worker_on_wake);
     struct timeval second = {1, 0};

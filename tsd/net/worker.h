@@ -72,7 +72,7 @@ struct tsd_worker {
     struct event *ev_inbox, *ev_port, *ev_tick, *ev_retry; /* calls, store, every second, while paused */
     struct ts_queue *inbox;                                /* struct tsd_call */
     struct tsd_ingest ingest;                              /* series cache and batches; the worker owns
-                                                            * ingest.port */
+                                                            * ingest.writer */
     char *buf;                                             /* input of the connection being worked on */
     size_t buf_bytes, recv_bytes;                          /* room in buf; read at once */
     struct tsd_datagrams *datagrams;                       /* sockets of UDP, a list */

@@ -165,8 +165,8 @@ static int block_rows(struct pair *p, bool *out_bad, struct ts_error *err)
 }
 
 /* Report the rows between two keys as lost, from the summaries if they can be read. */
-static int tell_lost(struct pair *p, const struct sto_key *first, const struct sto_key *last,
-                     struct ts_error *err)
+static int report_lost(struct pair *p, const struct sto_key *first, const struct sto_key *last,
+                       struct ts_error *err)
 {
     p->rows_lost = true;
     if (!p->w.ops->lost)
@@ -210,7 +210,7 @@ static int tell_lost(struct pair *p, const struct sto_key *first, const struct s
 
 /* If the index is lost, so are the keys of blocks that were not found: report the gaps between those that
  * were. */
-static int tell_gaps(struct pair *p, struct ts_error *err)
+static int report_gaps(struct pair *p, struct ts_error *err)
 {
     const struct sto_sst_block *b = p->t.blocks;
     struct sto_key before = {0, 0, INT32_MIN}, end = {UINT32_MAX, UINT32_MAX, INT32_MAX};
@@ -218,7 +218,7 @@ static int tell_gaps(struct pair *p, struct ts_error *err)
     for (uint32_t i = 0; i < p->t.n_blocks; i++) {
         if (b[i].off != off) {
             sto_fsck__damage(&p->t, off, "block is damaged");
-            TS_TRY(tell_lost(p, &before, &b[i].first, err));
+            TS_TRY(report_lost(p, &before, &b[i].first, err));
         }
         off = b[i].off + b[i].len;
         before = b[i].last;
@@ -226,7 +226,7 @@ static int tell_gaps(struct pair *p, struct ts_error *err)
     uint64_t n_points = p->w.out->n_points, want = p->w.want ? p->w.want->n_points : n_points;
     if (p->t.has_footer ? off != p->t.foot.tombs_off : n_points < want) {
         sto_fsck__damage(&p->t, off, "blocks are missing from here on");
-        TS_TRY(tell_lost(p, &before, &end, err));
+        TS_TRY(report_lost(p, &before, &end, err));
     }
     return 0;
 }
@@ -246,7 +246,7 @@ static int walk_blocks(struct pair *p, struct ts_error *err)
             p->w.out->n_bad++;
             TS_TRY(end_row(p, err));
             sto_fsck__damage(&p->t, p->t.blocks[i].off, "block is damaged");
-            TS_TRY(tell_lost(p, &p->t.blocks[i].first, &p->t.blocks[i].last, err));
+            TS_TRY(report_lost(p, &p->t.blocks[i].first, &p->t.blocks[i].last, err));
         }
     }
     return end_row(p, err);
@@ -365,11 +365,11 @@ static int walk(struct pair *p, const char *dir, uint64_t file_no, struct ts_err
     if (!p->t.file) {
         struct sto_key first = {0, 0, INT32_MIN}, last = {UINT32_MAX, UINT32_MAX, INT32_MAX};
         p->w.out->tombs_lost = p->w.want && p->w.want->n_tombs > 0;
-        return p->w.want && p->w.want->n_rows ? tell_lost(p, &first, &last, err) : 0;
+        return p->w.want && p->w.want->n_rows ? report_lost(p, &first, &last, err) : 0;
     }
     TS_TRY(walk_blocks(p, err));
     if (!p->t.indexed)
-        TS_TRY(tell_gaps(p, err));
+        TS_TRY(report_gaps(p, err));
     TS_TRY(read_tombs(p, err));
     check_totals(p);
     return 0;

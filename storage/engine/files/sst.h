@@ -106,7 +106,7 @@ void sto_sst_set_no_remake(struct sto_sst *sst);
 void sto_sst_note_unread(struct sto_sst *sst);
 /** Add a reference. */
 struct sto_sst *sto_sst_ref(struct sto_sst *sst);
-/** Remove a reference. The last one closes the files, and unlinks them if sto_sst_doom was called; until then
+/** Remove a reference. The last one closes the files, and unlinks them if sto_sst_unlink_later was called; until then
  * they can be opened again (handles.h). NULL is ignored. */
 void sto_sst_unref(struct sto_sst *sst);
 /* Files that are no longer part of the store, but that readers still reference. */
@@ -115,7 +115,7 @@ struct sto_sst_held {
 };
 /** Unlink the files when the last reference is removed; until then they are counted in held, which outlives
  * sst. NULL: they are not counted. To be called once. */
-void sto_sst_doom(struct sto_sst *sst, struct sto_sst_held *held);
+void sto_sst_unlink_later(struct sto_sst *sst, struct sto_sst_held *held);
 /** Unlink the files of a pair that is not open. A file that cannot be unlinked stays until the next start. */
 void sto_sst_remove(const struct ts_fs *fs, const char *dir, const struct sto_sst_info *info);
 /* How much of a file deletes have removed. */

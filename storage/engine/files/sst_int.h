@@ -30,8 +30,8 @@ struct sto_sst {
     size_t memory_bytes;       /* of all this without the indexes */
     char *broken;              /* why it can't be read, owned; NULL if it can */
     atomic_uint refs;          /* the last unref frees */
-    struct sto_sst_held *held; /* counts it from sto_sst_doom on; borrowed, may be NULL */
-    atomic_bool doomed;        /* the last unref unlinks the files, too */
+    struct sto_sst_held *held; /* counts it from sto_sst_unlink_later on; borrowed, may be NULL */
+    atomic_bool unlink_later;  /* the last unref unlinks the files, too */
     atomic_bool no_remake;     /* writing it anew failed; it is not tried again until the file is reopened */
     /* attempts of that kind that errors of the disk ended; under compact_mu of the engine */
     unsigned n_unread;

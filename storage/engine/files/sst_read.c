@@ -118,11 +118,11 @@ static int open_files(struct sto_sst *sst, struct ts_error *err)
     return sst->info.s_bytes ? open_sums(sst, err) : 0;
 }
 
-static void release_file(struct sto_sst *sst, struct sto_sst__file *f, bool doomed)
+static void release_file(struct sto_sst *sst, struct sto_sst__file *f, bool unlink_later)
 {
     sto_index_release(&f->index);
     sto_handle_release(&f->handle);
-    if (doomed)
+    if (unlink_later)
         (void)sst->fs->unlink(sst->fs, f->path, NULL);
     ts_free(f->path);
 }
@@ -137,11 +137,11 @@ static void count_held(struct sto_sst *sst, int by)
                               memory_order_relaxed);
 }
 
-static void sst_free(struct sto_sst *sst, bool doomed)
+static void sst_free(struct sto_sst *sst, bool unlink_later)
 {
     sto_sst_series_release(&sst->series);
-    release_file(sst, &sst->t, doomed);
-    release_file(sst, &sst->s, doomed && sst->info.s_bytes > 0);
+    release_file(sst, &sst->t, unlink_later);
+    release_file(sst, &sst->s, unlink_later && sst->info.s_bytes > 0);
     count_held(sst, -1);
     ts_free(sst->tombs);
     ts_free(sst->broken);
@@ -156,7 +156,7 @@ static struct sto_sst *sst_new(const struct ts_fs *fs, const char *dir, const st
     sst->info = *info;
     sst->pages = caches ? caches->pages : NULL;
     atomic_init(&sst->refs, 1);
-    atomic_init(&sst->doomed, false);
+    atomic_init(&sst->unlink_later, false);
     atomic_init(&sst->sums_lost, false);
     atomic_init(&sst->index_lost, false);
     atomic_init(&sst->no_remake, false);
@@ -274,18 +274,18 @@ void sto_sst_unref(struct sto_sst *sst)
 {
     if (!sst)
         return;
-    /* acq_rel: everything that other threads did with the sst, also sto_sst_doom, happens before it is
+    /* acq_rel: everything that other threads did with the sst, also sto_sst_unlink_later, happens before it is
      * freed */
     if (atomic_fetch_sub_explicit(&sst->refs, 1, memory_order_acq_rel) == 1)
-        sst_free(sst, atomic_load_explicit(&sst->doomed, memory_order_relaxed));
+        sst_free(sst, atomic_load_explicit(&sst->unlink_later, memory_order_relaxed));
 }
 
-void sto_sst_doom(struct sto_sst *sst, struct sto_sst_held *held)
+void sto_sst_unlink_later(struct sto_sst *sst, struct sto_sst_held *held)
 {
     sst->held = held;
     count_held(sst, 1);
     /* relaxed: the unref of the same thread publishes it */
-    atomic_store_explicit(&sst->doomed, true, memory_order_relaxed);
+    atomic_store_explicit(&sst->unlink_later, true, memory_order_relaxed);
 }
 
 void sto_sst_remove(const struct ts_fs *fs, const char *dir, const struct sto_sst_info *info)

@@ -217,10 +217,10 @@ int sto_merge__has(struct sto_merge__src *src, uint32_t series, struct ts_error 
 }
 
 /* Move to the first row >= key; 1, 0, < 0. Where the wanted rows are adjacent, "next" is cheaper than a seek:
- * it is tried first until it misses, and then less and less often. ask_bitmap: return 0 without moving if the
+ * it is tried first until it misses, and then less and less often. look_in_bitmap: return 0 without moving if the
  * series is not in the file. */
 static int advance(struct sto_merge *m, struct sto_merge__src *src, struct sto_merge__cur *c,
-                   const struct sto_key *key, bool ask_bitmap, struct ts_error *err)
+                   const struct sto_key *key, bool look_in_bitmap, struct ts_error *err)
 {
     if (c->at_end)
         return 0;
@@ -243,7 +243,7 @@ static int advance(struct sto_merge *m, struct sto_merge__src *src, struct sto_m
             c->wait--;
         }
     }
-    int has = ask_bitmap ? sto_merge__has(src, key->series, err) : 1;
+    int has = look_in_bitmap ? sto_merge__has(src, key->series, err) : 1;
     if (has <= 0)
         return has; /* the cursor does not move */
     if (!c->cur)

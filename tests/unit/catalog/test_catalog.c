@@ -4,7 +4,7 @@
 #include "tests/unit/catalog/t_catalog.h"
 
 #include "base/bytes.h"
-#include "storage/catalog/catlog.h"
+#include "storage/catalog/catalog_log.h"
 
 /* Series of many shapes, with holes between the numbers of a shape, names with shared fronts, orders of tags.
  */
@@ -214,7 +214,7 @@ static int t_replay(const void *raw, size_t n, uint8_t type, struct ts_error *er
     t_series(cat, "m a=1");
     uint8_t body[64] = {type, 0, (uint8_t)n};
     memcpy(body + 3, raw, n);
-    int rc = sto_catlog__replay(cat, (struct ts_slice){(const char *)body, n + 3}, err);
+    int rc = sto_catalog_log__replay(cat, (struct ts_slice){(const char *)body, n + 3}, err);
     t_close(cat);
     (void)unlink(t_path);
     t_drop_copy();
@@ -228,34 +228,37 @@ static void test_catalog__impossible_records_are_refused(void **state)
     (void)state;
     struct ts_error err = {0};
     assert_int_equal(T_REPLAY(9, 0), TS_EVERSION);
-    assert_int_equal(T_REPLAY(STO_CATLOG_SIZES, 1, 2, 3, 4), 0);
-    assert_int_equal(T_REPLAY(STO_CATLOG_SIZES, 1, 2, 3), TS_ECORRUPT);
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_SIZES, 1, 2, 3, 4), 0);
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_SIZES, 1, 2, 3), TS_ECORRUPT);
     /* kind, runs (gap, length), shared, length, bytes */
-    assert_int_equal(T_REPLAY(STO_CATLOG_NAMES, 0, 1, 2, 1, 0, 1, 'n'), 0);
-    assert_int_equal(T_REPLAY(STO_CATLOG_NAMES, 3, 1, 2, 1, 0, 1, 'n'), TS_ECORRUPT);
-    assert_int_equal(T_REPLAY(STO_CATLOG_NAMES, 0, 1, 0, 1, 0, 1, 'n'), TS_ECORRUPT); /* id 0 */
-    assert_int_equal(T_REPLAY(STO_CATLOG_NAMES, 0, 1, 2, 1, 1, 1, 'n'),
-                     TS_ECORRUPT);                                               /* shares with nothing */
-    assert_int_equal(T_REPLAY(STO_CATLOG_NAMES, 0, 1, 2, 1, 0, 0), TS_ECORRUPT); /* empty */
-    assert_int_equal(T_REPLAY(STO_CATLOG_NAMES, 0, 1, 2, 1, 0, 1, 'm'), TS_ECORRUPT); /* m is 1 */
-    assert_int_equal(T_REPLAY(STO_CATLOG_NAMES, 0, 1, 1, 1, 0, 1, 'm'), 0);           /* twice */
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_NAMES, 0, 1, 2, 1, 0, 1, 'n'), 0);
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_NAMES, 3, 1, 2, 1, 0, 1, 'n'), TS_ECORRUPT);
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_NAMES, 0, 1, 0, 1, 0, 1, 'n'), TS_ECORRUPT); /* id 0 */
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_NAMES, 0, 1, 2, 1, 1, 1, 'n'),
+                     TS_ECORRUPT); /* shares with nothing */
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_NAMES, 0, 1, 2, 1, 0, 0), TS_ECORRUPT);      /* empty */
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_NAMES, 0, 1, 2, 1, 0, 1, 'm'), TS_ECORRUPT); /* m is 1 */
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_NAMES, 0, 1, 1, 1, 0, 1, 'm'), 0);           /* twice */
     /* runs, shapes (metric, tags, keys), columns (mode, values) */
-    assert_int_equal(T_REPLAY(STO_CATLOG_SERIES, 1, 0, 1, 1, 1, 1, 1, 0, 1), 0); /* series 0 once more */
-    assert_int_equal(T_REPLAY(STO_CATLOG_SERIES, 1, 1, 1, 1, 1, 1, 1, 0, 1),
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_SERIES, 1, 0, 1, 1, 1, 1, 1, 0, 1), 0); /* series 0 once more */
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_SERIES, 1, 1, 1, 1, 1, 1, 1, 0, 1),
                      TS_ECORRUPT); /* under another number */
-    assert_int_equal(T_REPLAY(STO_CATLOG_SERIES, 1, 1, 1, 1, 2, 1, 1, 0, 1),
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_SERIES, 1, 1, 1, 1, 2, 1, 1, 0, 1),
                      TS_ECORRUPT); /* no such metric */
-    assert_int_equal(T_REPLAY(STO_CATLOG_SERIES, 1, 1, 1, 1, 1, 1, 2, 0, 1), TS_ECORRUPT); /* no such key */
-    assert_int_equal(T_REPLAY(STO_CATLOG_SERIES, 1, 1, 1, 1, 1, 1, 1, 0, 2), TS_ECORRUPT); /* no such value */
-    assert_int_equal(T_REPLAY(STO_CATLOG_SERIES, 1, 1, 1, 1, 1, 1, 1, 2, 1), TS_ECORRUPT); /* no such mode */
-    assert_int_equal(T_REPLAY(STO_CATLOG_SERIES, 1, 1, 1, 1, 1, 2, 1, 1, 0, 1, 0, 1),
-                     TS_ECORRUPT);                                                /* key twice */
-    assert_int_equal(T_REPLAY(STO_CATLOG_SERIES, 1, 1, 1, 1, 1, 0), TS_ECORRUPT); /* no tags */
-    assert_int_equal(T_REPLAY(STO_CATLOG_SERIES, 1, 1, 1, 0), TS_ECORRUPT);
-    assert_int_equal(T_REPLAY(STO_CATLOG_SERIES, 1, 1, 0, 1), TS_ECORRUPT);
-    assert_int_equal(T_REPLAY(STO_CATLOG_RENAME, 0, 1, 'x'), 0);
-    assert_int_equal(T_REPLAY(STO_CATLOG_RENAME, 0, 2, 'x'), TS_ECORRUPT);
-    assert_int_equal(T_REPLAY(STO_CATLOG_RENAME, 0, 1), TS_ECORRUPT);
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_SERIES, 1, 1, 1, 1, 1, 1, 2, 0, 1),
+                     TS_ECORRUPT); /* no such key */
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_SERIES, 1, 1, 1, 1, 1, 1, 1, 0, 2),
+                     TS_ECORRUPT); /* no such value */
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_SERIES, 1, 1, 1, 1, 1, 1, 1, 2, 1),
+                     TS_ECORRUPT); /* no such mode */
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_SERIES, 1, 1, 1, 1, 1, 2, 1, 1, 0, 1, 0, 1),
+                     TS_ECORRUPT);                                                     /* key twice */
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_SERIES, 1, 1, 1, 1, 1, 0), TS_ECORRUPT); /* no tags */
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_SERIES, 1, 1, 1, 0), TS_ECORRUPT);
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_SERIES, 1, 1, 0, 1), TS_ECORRUPT);
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_RENAME, 0, 1, 'x'), 0);
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_RENAME, 0, 2, 'x'), TS_ECORRUPT);
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_RENAME, 0, 1), TS_ECORRUPT);
 }
 
 static void test_catalog__newer_files_and_other_kinds_are_refused(void **state)

@@ -3,7 +3,7 @@
  */
 #include "tests/unit/catalog/t_catalog.h"
 
-#include "storage/catalog/catlog.h"
+#include "storage/catalog/catalog_log.h"
 #include "storage/catalog/forget.h"
 #include "tests/faults/faultfs.h"
 
@@ -343,7 +343,7 @@ static void make_old_log(void)
         const char *name;
     } old[] = {{STO_UID_METRIC, "ahead"}, {STO_UID_TAGK, "dc"}, {STO_UID_TAGV, "fra"}};
     struct sto_catalog *cat = t_open_fs(ts_fs_real(), false);
-    struct sto_catlog_items items = {.mark_assigned = false};
+    struct sto_catalog_log_items items = {.mark_assigned = false};
     struct ts_error err = {0};
     struct sto_reclog *log;
     char path[128];
@@ -354,10 +354,10 @@ static void make_old_log(void)
     }
     snprintf(path, sizeof(path), "%s.old", t_path);
     assert_int_equal(sto_reclog_open(ts_fs_real(), path, "CATA", false, ignore, NULL, &log, &err), 0);
-    assert_int_equal(sto_catlog__items(cat, &items, 3, log, &err), 0);
+    assert_int_equal(sto_catalog_log__items(cat, &items, 3, log, &err), 0);
     assert_int_equal(sto_reclog_flush(log, true, &err), 0);
     assert_int_equal(sto_reclog_close(log, &err), 0);
-    sto_catlog__release_items(&items);
+    sto_catalog_log__release_items(&items);
     t_close(cat);
     t_drop_copy();
     assert_int_equal(rename(path, t_path), 0);
@@ -409,7 +409,7 @@ static void test_forget_names__a_log_that_takes_a_name_from_a_series_is_damaged(
     t_close(cat);
     assert_int_equal(sto_reclog_open(ts_fs_real(), t_path, "CATA", false, ignore, NULL, &log, &err), 0);
     roaring_bitmap_t *ids = roaring_bitmap_of_ptr(1, &one);
-    assert_int_equal(sto_catlog__gone(log, STO_UID_TAGV, ids, &err), 0);
+    assert_int_equal(sto_catalog_log__gone(log, STO_UID_TAGV, ids, &err), 0);
     roaring_bitmap_free(ids);
     assert_int_equal(sto_reclog_flush(log, true, &err), 0);
     assert_int_equal(sto_reclog_close(log, &err), 0);

@@ -251,10 +251,10 @@ static void test_weblog_follow__odd_files_are_told_once_and_given_out_in_the_end
 {
     struct t_dir *d = *state;
     t_after(d, "printf 'odd 1\\nodd 2\\n' >a.log", "");
-    assert_false(live(d, 0)->told); /* the next line may be better */
+    assert_false(live(d, 0)->reported); /* the next line may be better */
     d->now_ms += 20000;
     t_comes(d, "");
-    assert_true(live(d, 0)->told);
+    assert_true(live(d, 0)->reported);
     t_after(d, "seq 1 200 >>a.log; printf '" T_A "\\n' >>a.log", ""); /* too far behind to decide */
     assert_int_equal(live(d, 0)->off, 0);
     t_after(d, "mv a.log a.log.1; printf '" T_A "\\n' >a.log", T_LINE);

@@ -1,7 +1,7 @@
 /*
  * engine_kit.h - an engine without names on the file system in memory: series, operations, barriers, what is seen.
  *
- * Ports and owners run in the test's thread, as a worker's loop runs them, unless a test asks for threads.
+ * Writers and owners run in the test's thread, as a worker's loop runs them, unless a test asks for threads.
  */
 #ifndef TESTS_UNIT_ENGINE_ENGINE_KIT_H
 #define TESTS_UNIT_ENGINE_ENGINE_KIT_H
@@ -66,13 +66,13 @@ static inline const struct sto_series *on_restore(void *arg, uint32_t id, uint32
     return t_series[id];
 }
 
-static inline struct sto_opts engine_opts(struct t_faultfs *f, unsigned n_ports)
+static inline struct sto_opts engine_opts(struct t_faultfs *f, unsigned n_writers)
 {
     return (struct sto_opts){.fs = t_faultfs_fs(f),
                              .dir = "/e",
                              .create = true,
                              .no_background = true,
-                             .n_ports = n_ports,
+                             .n_writers = n_writers,
                              .n_shards = 4,
                              .wal_sync = STO_SYNC_NONE,
                              .wal_sync_interval_ms = 100,
@@ -83,9 +83,9 @@ static inline struct sto_opts engine_opts(struct t_faultfs *f, unsigned n_ports)
 static const struct sto_engine_owner t_owner = {.ready = on_ready, .restore = on_restore};
 
 /* pumped: without any thread, so that the test's own may flush. */
-static inline struct sto_engine *engine_open_as(struct t_faultfs *f, unsigned n_ports, bool pumped)
+static inline struct sto_engine *engine_open_as(struct t_faultfs *f, unsigned n_writers, bool pumped)
 {
-    struct sto_opts opts = engine_opts(f, n_ports);
+    struct sto_opts opts = engine_opts(f, n_writers);
     struct sto_engine *e = NULL;
     struct ts_error err = {0};
     opts.pumped = pumped;
@@ -94,22 +94,22 @@ static inline struct sto_engine *engine_open_as(struct t_faultfs *f, unsigned n_
     return e;
 }
 
-static inline struct sto_engine *engine_open(struct t_faultfs *f, unsigned n_ports)
+static inline struct sto_engine *engine_open(struct t_faultfs *f, unsigned n_writers)
 {
-    return engine_open_as(f, n_ports, false);
+    return engine_open_as(f, n_writers, false);
 }
 
-static inline void turn_all(struct sto_engine *e, unsigned n_ports)
+static inline void turn_all(struct sto_engine *e, unsigned n_writers)
 {
     for (unsigned round = 0; round < 3; round++)
-        for (unsigned i = 0; i < n_ports; i++)
-            sto_port_turn(sto_engine_port(e, i));
+        for (unsigned i = 0; i < n_writers; i++)
+            sto_writer_turn(sto_engine_writer(e, i));
 }
 
-/* One operation; false if the port takes none. */
-static inline bool operate(struct sto_engine *e, enum sto_op op, unsigned port, unsigned series, int64_t k)
+/* One operation; false if the writer takes none. */
+static inline bool operate(struct sto_engine *e, enum sto_op op, unsigned writer, unsigned series, int64_t k)
 {
-    struct sto_batch *b = sto_port_batch(sto_engine_port(e, port), t_series[series]);
+    struct sto_batch *b = sto_writer_batch(sto_engine_writer(e, writer), t_series[series]);
     if (!b)
         return false;
     b->points[b->n++] = (struct sto_point){.series = t_series[series],
@@ -119,9 +119,9 @@ static inline bool operate(struct sto_engine *e, enum sto_op op, unsigned port, 
     return true;
 }
 
-static inline bool put(struct sto_engine *e, unsigned port, unsigned series, int64_t k)
+static inline bool put(struct sto_engine *e, unsigned writer, unsigned series, int64_t k)
 {
-    return operate(e, STO_OP_PUT, port, series, k);
+    return operate(e, STO_OP_PUT, writer, series, k);
 }
 
 /* Points a query sees, and the sum of their values. */
@@ -174,11 +174,11 @@ static inline void on_answer(void *arg, int rc, const struct ts_error *err)
 }
 
 /* Turn until the sync thread has answered. */
-static inline void wait_answer(struct sto_engine *e, unsigned n_ports, const struct answer *a)
+static inline void wait_answer(struct sto_engine *e, unsigned n_writers, const struct answer *a)
 {
     for (int i = 0; i < 5000 && a->n == 0; i++) {
         struct timespec pause = {.tv_nsec = 1000000};
-        turn_all(e, n_ports);
+        turn_all(e, n_writers);
         if (a->n == 0)
             nanosleep(&pause, NULL);
     }

@@ -60,7 +60,7 @@ static inline void world_release(struct world *w)
     for (size_t i = 0; i < w->n_mems; i++)
         sto_mem_unref(w->mems[i]);
     for (size_t i = 0; i < w->n_ssts; i++) {
-        sto_sst_doom(w->ssts[i], NULL);
+        sto_sst_unlink_later(w->ssts[i], NULL);
         sto_sst_unref(w->ssts[i]);
     }
     t_ref_free(w->ref);
@@ -209,7 +209,7 @@ static inline void compact(struct world *w, bool final)
                 writer = new_writer(w);
             assert_int_equal(sto_sst_write_tomb(writer, &tombs[k], &err), 0);
         }
-        sto_sst_doom(in[i], NULL);
+        sto_sst_unlink_later(in[i], NULL);
         sto_sst_unref(in[i]);
     }
     if (writer)

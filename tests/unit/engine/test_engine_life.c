@@ -10,26 +10,26 @@
 static void test_engine_life__no_descriptor_refuses_and_resumes_without_loss(void **state)
 {
     (void)state;
-    for (unsigned n_ports = 1; n_ports <= 3; n_ports++) {
+    for (unsigned n_writers = 1; n_writers <= 3; n_writers++) {
         struct t_faultfs *f = t_faultfs_new(1);
-        struct sto_engine *e = engine_open(f, n_ports);
+        struct sto_engine *e = engine_open(f, n_writers);
         struct answer refused = {0}, taken = {0};
         int code = 0;
         plan(f, T_OP_ALL, T_FAULT_EMFILE, true);
         for (unsigned s = 0; s < N_SERIES; s++)
             assert_true(put(e, 0, s, 1));
-        turn_all(e, n_ports);
+        turn_all(e, n_writers);
         assert_non_null(strstr(sto_engine_refusing(e, &code), "no file descriptor is free"));
         assert_int_equal(code, TS_EMFILE);
         assert_false(put(e, 0, 0, 2));
-        sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_DISK, on_answer, &refused);
-        wait_answer(e, n_ports, &refused);
+        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_DISK, on_answer, &refused);
+        wait_answer(e, n_writers, &refused);
         assert_int_equal(refused.rc, TS_EMFILE);
         assert_non_null(strstr(refused.text, "Too many open files"));
         assert_int_equal(seen(e), 0);
         no_plan(f);
-        sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_DISK, on_answer, &taken);
-        wait_answer(e, n_ports, &taken);
+        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_DISK, on_answer, &taken);
+        wait_answer(e, n_writers, &taken);
         assert_int_equal(taken.rc, 0);
         assert_null(sto_engine_refusing(e, &code));
         assert_int_equal(seen(e), N_SERIES);
@@ -41,21 +41,21 @@ static void test_engine_life__no_descriptor_refuses_and_resumes_without_loss(voi
     }
 }
 
-/* Batches that a burst needed are freed when they return; each port keeps one for each owner. */
+/* Batches that a burst needed are freed when they return; each writer keeps one for each owner. */
 static void test_engine_life__a_burst_leaves_few_batches(void **state)
 {
-    enum { BURST = 7, PORTS = 2 };
+    enum { BURST = 7, WRITERS = 2 };
     (void)state;
     struct t_faultfs *f = t_faultfs_new(1);
-    struct sto_engine *e = engine_open(f, PORTS);
+    struct sto_engine *e = engine_open(f, WRITERS);
     for (int64_t k = 0; k < BURST; k++) {
-        assert_true(put(e, 0, 1, k)); /* port 1 owns the series, and does not take its batches yet */
-        sto_port_turn(sto_engine_port(e, 0));
+        assert_true(put(e, 0, 1, k)); /* writer 1 owns the series, and does not take its batches yet */
+        sto_writer_turn(sto_engine_writer(e, 0));
     }
-    assert_int_equal(stat_of(e, "ports.batch_bytes"), BURST * sizeof(struct sto_batch));
-    turn_all(e, PORTS);
+    assert_int_equal(stat_of(e, "writers.batch_bytes"), BURST * sizeof(struct sto_batch));
+    turn_all(e, WRITERS);
     assert_int_equal(seen(e), BURST);
-    assert_int_equal(stat_of(e, "ports.batch_bytes"), PORTS * sizeof(struct sto_batch));
+    assert_int_equal(stat_of(e, "writers.batch_bytes"), WRITERS * sizeof(struct sto_batch));
     assert_int_equal(close_rc(e, f), 0);
     t_faultfs_free(f);
 }
@@ -176,7 +176,7 @@ static void test_engine_life__logs_are_synced_side_by_side(void **state)
     turn_all(e, N_SERIES);
     t_syncs.expected = N_SERIES;
     t_faultfs_set_hook(f, on_sync, NULL);
-    sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_DISK, on_answer, &a);
+    sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_DISK, on_answer, &a);
     for (int i = 0; i < 120000 && a.n == 0; i++) {
         turn_all(e, N_SERIES);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -212,7 +212,7 @@ static void test_engine_life__a_flush_wakes_the_merger(void **state)
     struct ts_error err = {0};
     for (int64_t k = 1; k <= 24; k++) {
         assert_true(put(e, 0, 0, k));
-        sto_port_turn(sto_engine_port(e, 0));
+        sto_writer_turn(sto_engine_writer(e, 0));
         if (sto_engine_flush(e, &err) < 0)
             fail_msg("flush: %s", err.text);
     }
@@ -248,11 +248,11 @@ static void test_engine_life__readers_do_not_unlink_files(void **state)
     struct sto_engine *e = open_with_threads(f);
     struct ts_error err = {0};
     assert_true(put(e, 0, 0, 1));
-    sto_port_turn(sto_engine_port(e, 0));
+    sto_writer_turn(sto_engine_writer(e, 0));
     assert_int_equal(sto_engine_flush(e, &err), 0);
     struct sto_version *v = sto_engine_pin(e);
     assert_true(put(e, 0, 0, 2));
-    sto_port_turn(sto_engine_port(e, 0));
+    sto_writer_turn(sto_engine_writer(e, 0));
     assert_int_equal(sto_engine_compact(e, &err), 0);
     unsigned before = atomic_load(&t_unlinks.here);
     sto_engine_unpin(e, v);

@@ -2,7 +2,7 @@
  * test_engine_space.c - the engine without names, in one thread: full disks, broken logs, what barriers say,
  * what a failed flush leaves.
  *
- * Ports and owners run in the test's thread, as a worker's loop runs them; everything is on the file system
+ * Writers and owners run in the test's thread, as a worker's loop runs them; everything is on the file system
  * in memory.
  */
 #include "tests/unit/engine/engine_kit.h"
@@ -11,35 +11,36 @@
 static void test_engine_space__additions_that_got_an_error_are_never_made(void **state)
 {
     (void)state;
-    for (unsigned n_ports = 1; n_ports <= 3; n_ports++) {
+    for (unsigned n_writers = 1; n_writers <= 3; n_writers++) {
         struct t_faultfs *f = t_faultfs_new(1);
-        struct sto_engine *e = engine_open(f, n_ports);
+        struct sto_engine *e = engine_open(f, n_writers);
         struct answer a = {0}, b = {0}, c = {0};
         plan(f, T_OP_OPEN | T_OP_APPEND, T_FAULT_ENOSPC, true);
         for (unsigned s = 0; s < N_SERIES; s++) {
             assert_true(operate(e, STO_OP_PUT, 0, s, 1));
             assert_true(operate(e, STO_OP_ADD, 0, s, 2));
-            assert_true(operate(e, STO_OP_ADD, n_ports - 1, s, 5)); /* of another asker where there is one */
+            assert_true(
+                operate(e, STO_OP_ADD, n_writers - 1, s, 5)); /* of another asker where there is one */
         }
-        turn_all(e, n_ports);
-        sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_DISK, on_answer, &a);
-        wait_answer(e, n_ports, &a);
+        turn_all(e, n_writers);
+        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_DISK, on_answer, &a);
+        wait_answer(e, n_writers, &a);
         assert_int_equal(a.rc, TS_ENOSPC);
         no_plan(f);
-        sto_port_barrier(sto_engine_port(e, n_ports - 1), STO_LEVEL_DISK, on_answer, &b);
-        wait_answer(e, n_ports, &b);
+        sto_writer_barrier(sto_engine_writer(e, n_writers - 1), STO_LEVEL_DISK, on_answer, &b);
+        wait_answer(e, n_writers, &b);
         assert_int_equal(b.rc, 0);
         assert_int_equal(seen(e),
-                         n_ports == 1 ? N_SERIES : 2 * N_SERIES); /* puts; what the other one added */
+                         n_writers == 1 ? N_SERIES : 2 * N_SERIES); /* puts; what the other one added */
         for (unsigned s = 0; s < N_SERIES; s++)
             assert_true(operate(e, STO_OP_ADD, 0, s, 2)); /* repeated, as its sender does */
-        sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_DISK, on_answer, &c);
-        wait_answer(e, n_ports, &c);
+        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_DISK, on_answer, &c);
+        wait_answer(e, n_writers, &c);
         assert_int_equal(c.rc, 0);
-        assert_int_equal(sum_of(e), N_SERIES * (n_ports == 1 ? 3 : 8));
+        assert_int_equal(sum_of(e), N_SERIES * (n_writers == 1 ? 3 : 8));
         assert_int_equal(close_rc(e, f), 0);
-        e = engine_open(f, n_ports);
-        assert_int_equal(sum_of(e), N_SERIES * (n_ports == 1 ? 3 : 8)); /* not in the log either */
+        e = engine_open(f, n_writers);
+        assert_int_equal(sum_of(e), N_SERIES * (n_writers == 1 ? 3 : 8)); /* not in the log either */
         assert_int_equal(close_rc(e, f), 0);
         t_faultfs_free(f);
     }
@@ -48,41 +49,41 @@ static void test_engine_space__additions_that_got_an_error_are_never_made(void *
 static void test_engine_space__a_full_disk_refuses_and_resumes_without_loss(void **state)
 {
     (void)state;
-    for (unsigned n_ports = 1; n_ports <= 3; n_ports++) {
+    for (unsigned n_writers = 1; n_writers <= 3; n_writers++) {
         struct t_faultfs *f = t_faultfs_new(1);
-        struct sto_engine *e = engine_open(f, n_ports);
+        struct sto_engine *e = engine_open(f, n_writers);
         struct answer a = {0}, b = {0}, c = {0};
         int code = 0;
         for (unsigned s = 0; s < N_SERIES; s++)
             assert_true(put(e, 0, s, 1));
-        turn_all(e, n_ports);
+        turn_all(e, n_writers);
         assert_int_equal(seen(e), 4);
         plan(f, T_OP_OPEN | T_OP_APPEND, T_FAULT_ENOSPC, true);
         for (unsigned s = 0; s < N_SERIES; s++)
             assert_true(put(e, 0, s, 2)); /* the disk has not said anything yet */
-        turn_all(e, n_ports);
+        turn_all(e, n_writers);
         assert_non_null(strstr(sto_engine_refusing(e, &code), "the disk is full"));
         assert_int_equal(code, TS_ENOSPC);
         for (int i = 0; i < 10; i++) { /* not one point of what is refused is taken, turn after turn */
             assert_false(put(e, 0, 0, 3));
-            turn_all(e, n_ports);
+            turn_all(e, n_writers);
         }
-        sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_DISK, on_answer, &a);
-        wait_answer(e, n_ports, &a);
+        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_DISK, on_answer, &a);
+        wait_answer(e, n_writers, &a);
         assert_int_equal(a.rc, TS_ENOSPC);
         assert_non_null(strstr(a.text, "the disk is full"));
-        sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_LOG, on_answer, &b);
-        wait_answer(e, n_ports, &b);
+        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_LOG, on_answer, &b);
+        wait_answer(e, n_writers, &b);
         assert_int_equal(b.rc, TS_ENOSPC); /* not told once and forgotten */
         assert_int_equal(seen(e), 4);
         no_plan(f);
-        sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_DISK, on_answer, &c);
-        wait_answer(e, n_ports, &c);
+        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_DISK, on_answer, &c);
+        wait_answer(e, n_writers, &c);
         assert_int_equal(c.rc, 0);
         assert_null(sto_engine_refusing(e, &code));
         assert_int_equal(seen(e), 8);
         assert_true(put(e, 0, 0, 3));
-        turn_all(e, n_ports);
+        turn_all(e, n_writers);
         assert_int_equal(seen(e), 9);
         assert_int_equal(close_rc(e, f), 0);
         e = engine_open(f, 2);
@@ -126,7 +127,7 @@ static void test_engine_space__no_memory_is_told_apart(void **state)
         assert_true(put(e, 0, 0, 1));
         assert_true(operate(e, STO_OP_ADD, 0, 1, 2));
         ts_mem_fail_after(nth);
-        sto_port_turn(sto_engine_port(e, 0));
+        sto_writer_turn(sto_engine_writer(e, 0));
         assert_int_equal(ts_mem_fail_left(), 0);
         const char *why = sto_engine_refusing(e, &code);
         assert_int_equal(code, TS_ENOMEM);
@@ -134,11 +135,11 @@ static void test_engine_space__no_memory_is_told_apart(void **state)
         assert_null(strstr(why, "disk"));
         assert_false(put(e, 0, 0, 3));
         ts_mem_fail_after(1);
-        sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_LOG, on_answer, &refused);
+        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_LOG, on_answer, &refused);
         wait_answer(e, 1, &refused);
         assert_int_equal(refused.rc, TS_ENOMEM);
         assert_non_null(strstr(refused.text, "memory is exhausted"));
-        sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_LOG, on_answer, &taken);
+        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_LOG, on_answer, &taken);
         wait_answer(e, 1, &taken);
         assert_int_equal(taken.rc, 0);
         assert_null(sto_engine_refusing(e, &code));
@@ -162,12 +163,12 @@ static void test_engine_space__a_broken_log_is_told_to_each_barrier(void **state
     struct answer before = {0}, after = {0}, again = {0};
     int code = 0;
     assert_true(put(e, 0, 0, 1));
-    sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_LOG, on_answer, &before);
+    sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_LOG, on_answer, &before);
     wait_answer(e, 1, &before);
     plan(f, T_OP_APPEND, T_FAULT_EIO, false);
     assert_true(put(e, 0, 0, 2));
-    sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_LOG, on_answer, &after);
-    sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_DISK, on_answer, &again);
+    sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_LOG, on_answer, &after);
+    sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_DISK, on_answer, &again);
     wait_answer(e, 1, &after);
     wait_answer(e, 1, &again);
     assert_int_equal(before.rc, 0);

@@ -86,7 +86,7 @@ static void test_merge_random__cuts_by_hour_split_and_lose_nothing(void **state)
     assert_int_equal(n_rows, 0);
     random_asks(&w, 20, 9);
     for (int i = 0; i < 2; i++) {
-        sto_sst_doom(in[i], NULL);
+        sto_sst_unlink_later(in[i], NULL);
         sto_sst_unref(in[i]);
     }
     world_release(&w);

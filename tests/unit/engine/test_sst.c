@@ -345,13 +345,13 @@ static void test_sst__an_aborted_writer_leaves_nothing(void **state)
     assert_null(w);
 }
 
-static void test_sst__doomed_files_go_with_the_last_reference(void **state)
+static void test_sst__unlinked_files_go_with_the_last_reference(void **state)
 {
     (void)state;
     struct sto_sst_info info = write_standard(4);
     struct sto_sst *sst = must_open(&info);
     struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_POINTS, NULL);
-    sto_sst_doom(sst, NULL);
+    sto_sst_unlink_later(sst, NULL);
     assert_ptr_equal(sto_sst_ref(sst), sst);
     sto_sst_unref(sst);
     sto_sst_unref(sst);
@@ -379,7 +379,7 @@ int main(void)
         CASE(test_sst__read_errors_are_passed_on),
         CASE(test_sst__a_failed_writer_leaves_nothing),
         CASE(test_sst__an_aborted_writer_leaves_nothing),
-        CASE(test_sst__doomed_files_go_with_the_last_reference),
+        CASE(test_sst__unlinked_files_go_with_the_last_reference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,7 +57,7 @@ static void test_sst_sums__short_rows_get_no_summaries(void **state)
     assert_null(t_faultfs_get(disk, S_PATH, &(size_t){0}));
     sto_cells_release(&c);
     struct sto_sst *sst = must_open(&info);
-    sto_sst_doom(sst, NULL);
+    sto_sst_unlink_later(sst, NULL);
     sto_sst_unref(sst);
     assert_int_equal(t_faultfs_count(disk), 0);
 }
@@ -108,7 +108,7 @@ static void test_sst_sums__a_sparse_metric_leaves_others_their_summaries(void **
         struct sto_sst *sst = must_open(&info);
         assert_int_equal(count_summaries(sst, dense, 200), 200);
         assert_true(count_summaries(sst, 1, 40000) <= 16384);
-        sto_sst_doom(sst, NULL);
+        sto_sst_unlink_later(sst, NULL);
         sto_sst_unref(sst);
     }
     struct sto_sst_writer *w = new_writer();

@@ -34,11 +34,11 @@ static uint64_t rnd(void)
 
 static void put(const struct sto_series *s, int64_t t, struct ts_num v)
 {
-    struct sto_port *port = sto_port(st, 0);
+    struct sto_writer *writer = sto_writer(st, 0);
     int rc;
-    while ((rc = sto_put(port, s, t, v, t % 1000 != 0)) == TS_EBUSY) {
-        struct pollfd pfd = {.fd = sto_port_fd(port), .events = POLLIN};
-        sto_port_turn(port);
+    while ((rc = sto_put(writer, s, t, v, t % 1000 != 0)) == TS_EBUSY) {
+        struct pollfd pfd = {.fd = sto_writer_fd(writer), .events = POLLIN};
+        sto_writer_turn(writer);
         poll(&pfd, 1, 10);
     }
     assert_int_equal(rc, 0);
@@ -46,7 +46,7 @@ static void put(const struct sto_series *s, int64_t t, struct ts_num v)
 
 static void settle(enum sto_level level)
 {
-    sto_port_turn(sto_port(st, 0));
+    sto_writer_turn(sto_writer(st, 0));
     assert_int_equal(sto_flush(st, level, NULL), 0);
 }
 

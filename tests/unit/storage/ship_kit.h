@@ -14,7 +14,7 @@
 #define SHIP_OPTS(f, r)                                                                                      \
     {                                                                                                        \
         .fs = t_faultfs_fs(f), .dir = "/db", .create = true, .pumped = true, .no_background = true,          \
-        .survive_sync_errors = true, .n_ports = 1, .remote = (r), .wal_sync = STO_SYNC_NONE                  \
+        .survive_sync_errors = true, .n_writers = 1, .remote = (r), .wal_sync = STO_SYNC_NONE                \
     }
 
 /* A series of the kit by its names. */
@@ -91,10 +91,10 @@ static inline void ship_expect(struct sto_remote *r, const struct diary *d, cons
     t_ref_free(ref);
 }
 
-/* Let the port write, and answer its barriers. */
+/* Let the writer write, and answer its barriers. */
 static inline void ship_turn(struct sto_store *st)
 {
-    sto_port_turn(sto_port(st, 0));
+    sto_writer_turn(sto_writer(st, 0));
     sto_store_pump(st);
 }
 

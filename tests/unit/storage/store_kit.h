@@ -67,17 +67,17 @@ static inline const struct sto_series *kit_series(struct sto_store *st, unsigned
 }
 
 /* One operation; written into the diary if the store takes it. Returns what the store said. */
-static inline int kit_op(struct sto_store *st, struct sto_port *port, struct diary *d, unsigned series,
+static inline int kit_op(struct sto_store *st, struct sto_writer *writer, struct diary *d, unsigned series,
                          enum sto_op op, int64_t ts_ms, int64_t m)
 {
     const struct sto_series *s = kit_series(st, series);
     struct ts_num v = {.m = m, .kind = TS_NUM_INT};
     int rc;
     do
-        rc = op == STO_OP_PUT   ? sto_put(port, s, ts_ms, v, false)
-             : op == STO_OP_ADD ? sto_add(port, s, ts_ms, v, false)
-                                : sto_delete(port, s, ts_ms, m);
-    while (rc == TS_EBUSY && (sto_port_turn(port), true));
+        rc = op == STO_OP_PUT   ? sto_put(writer, s, ts_ms, v, false)
+             : op == STO_OP_ADD ? sto_add(writer, s, ts_ms, v, false)
+                                : sto_delete(writer, s, ts_ms, m);
+    while (rc == TS_EBUSY && (sto_writer_turn(writer), true));
     if (rc == 0)
         diary_add(d, series, ts_ms, m, sto_meta_flags(op, TS_NUM_INT, 0, op == STO_OP_DEL));
     return rc;
@@ -181,10 +181,10 @@ static inline void kit_expect_all(struct sto_store *st, const struct diary *d, c
 }
 
 /* Open on a file system in memory; each test says what differs. */
-#define KIT_OPTS(f, ports)                                                                                   \
+#define KIT_OPTS(f, writers)                                                                                 \
     {                                                                                                        \
         .fs = t_faultfs_fs(f), .dir = "/db", .create = true, .own_threads = true, .no_background = true,     \
-        .survive_sync_errors = true, .n_ports = (ports), .wal_sync_interval_ms = 60000                       \
+        .survive_sync_errors = true, .n_writers = (writers), .wal_sync_interval_ms = 60000                   \
     }
 
 static inline struct sto_store *kit_open(const struct sto_opts *opts)

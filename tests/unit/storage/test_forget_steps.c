@@ -2,7 +2,7 @@
  * test_forget_steps.c - a pass of forgetting stops at each of its moments, and others act: who puts, who asks, who reads, and
  * the power.
  *
- * Two ports, turned by the test. One series has points on disk, the others have none; one of them is in use.
+ * Two writers, turned by the test. One series has points on disk, the others have none; one of them is in use.
  */
 #include "tests/unit/storage/windows_kit.h"
 
@@ -20,7 +20,7 @@
 struct scene {
     struct t_faultfs *f;
     struct sto_store *st;
-    unsigned used;                  /* the series that somebody wants; its log belongs to port 1 */
+    unsigned used;                  /* the series that somebody wants; its log belongs to writer 1 */
     const struct sto_series *known; /* as somebody has known it since before the pass */
     uint32_t id;                    /* its number then */
     enum sto_forget_step at;        /* where act is called */
@@ -75,7 +75,7 @@ static void scene_begin(struct scene *x, enum sto_forget_step at, void (*act)(st
     flush_to(x->st, STO_LEVEL_DISK);
     for (unsigned i = 1; i <= SOME; i++) {
         const struct sto_series *s = kit_series(x->st, i);
-        if (!x->known && sto_port_slot(sto_port(x->st, 0), s) == 1) {
+        if (!x->known && sto_writer_slot(sto_writer(x->st, 0), s) == 1) {
             x->used = i;
             x->known = s;
             x->id = s->id;
@@ -116,7 +116,7 @@ static const struct sto_series *find(struct scene *x)
 static void turn_both(struct scene *x)
 {
     for (unsigned i = 0; i < 4; i++)
-        sto_port_turn(sto_port(x->st, i % 2));
+        sto_writer_turn(sto_writer(x->st, i % 2));
 }
 
 /* --- those who put --- */
@@ -124,8 +124,8 @@ static void turn_both(struct scene *x)
 /* A worker puts to a series that it has known for long; what it sends waits in another worker's queue. */
 static void put_by_old_knowledge(struct scene *x)
 {
-    x->rc = sto_put(sto_port(x->st, 0), x->known, T0, (struct ts_num){.m = 7}, true);
-    sto_port_turn(sto_port(x->st, 0));
+    x->rc = sto_put(sto_writer(x->st, 0), x->known, T0, (struct ts_num){.m = 7}, true);
+    sto_writer_turn(sto_writer(x->st, 0));
 }
 
 static void test_forget_steps__a_point_under_way_keeps_its_series(void **state)
@@ -144,8 +144,8 @@ static void test_forget_steps__a_point_under_way_keeps_its_series(void **state)
 /* A delete, too: what it concerns may be in a batch. */
 static void delete_by_old_knowledge(struct scene *x)
 {
-    x->rc = sto_delete(sto_port(x->st, 0), x->known, 0, STO_MAX_TS_MS);
-    sto_port_turn(sto_port(x->st, 0));
+    x->rc = sto_delete(sto_writer(x->st, 0), x->known, 0, STO_MAX_TS_MS);
+    sto_writer_turn(sto_writer(x->st, 0));
 }
 
 static void test_forget_steps__a_delete_under_way_keeps_its_series(void **state)
@@ -171,7 +171,7 @@ static void ask_and_put(struct scene *x)
     if (x->rc < 0)
         return;
     x->got = s->id;
-    assert_int_equal(sto_put(sto_port(x->st, 0), s, T0, (struct ts_num){.m = 7}, true), 0);
+    assert_int_equal(sto_put(sto_writer(x->st, 0), s, T0, (struct ts_num){.m = 7}, true), 0);
 }
 
 static void test_forget_steps__who_asks_gets_a_series_that_stays(void **state)
@@ -407,7 +407,7 @@ static void test_forget_steps__waits_until_workers_have_ended_a_turn(void **stat
     pthread_t thread;
     passing = &p;
     scene_begin(&x, STO_FORGET_BEGUN, stop_when_begun);
-    kit_close(x.st); /* again, with ports that the store waits for */
+    kit_close(x.st); /* again, with writers that the store waits for */
     scene_open(&x, false);
     x.known = NULL;
     for (unsigned i = 1; i <= SOME; i++)
@@ -416,10 +416,10 @@ static void test_forget_steps__waits_until_workers_have_ended_a_turn(void **stat
     sto_catalog_forget_on_step(sto_store_catalog(x.st), on_every_step, &x);
     assert_int_equal(pthread_create(&thread, NULL, pass_thread, &p), 0);
     await(p.begun);
-    assert_int_equal(sto_put(sto_port(x.st, 0), x.known, T0, (struct ts_num){.m = 7}, true), 0);
+    assert_int_equal(sto_put(sto_writer(x.st, 0), x.known, T0, (struct ts_num){.m = 7}, true), 0);
     tell(p.go);
-    struct pollfd fds[] = {{sto_port_fd(sto_port(x.st, 0)), POLLIN, 0},
-                           {sto_port_fd(sto_port(x.st, 1)), POLLIN, 0},
+    struct pollfd fds[] = {{sto_writer_fd(sto_writer(x.st, 0)), POLLIN, 0},
+                           {sto_writer_fd(sto_writer(x.st, 1)), POLLIN, 0},
                            {p.spared, POLLIN, 0},
                            {p.ended, POLLIN, 0}};
     while (!(fds[3].revents & POLLIN)) {
@@ -431,7 +431,7 @@ static void test_forget_steps__waits_until_workers_have_ended_a_turn(void **stat
         }
         for (unsigned i = 2; i-- > 0;)
             if (fds[i].revents & POLLIN)
-                sto_port_turn(sto_port(x.st, i));
+                sto_writer_turn(sto_writer(x.st, i));
     }
     pthread_join(thread, NULL);
     turn_both(&x);

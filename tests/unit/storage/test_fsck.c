@@ -58,10 +58,10 @@ static struct said check_store(struct t_faultfs *f, bool repair, struct sto_fsck
 static void put_all(struct sto_store *st, struct diary *d, int64_t start_ms, int64_t n)
 {
     for (int64_t i = 0; i < n * N_SERIES; i++)
-        assert_int_equal(kit_op(st, sto_port(st, 0), d, (unsigned)(i % N_SERIES), STO_OP_PUT,
+        assert_int_equal(kit_op(st, sto_writer(st, 0), d, (unsigned)(i % N_SERIES), STO_OP_PUT,
                                 start_ms + i / N_SERIES * 1000, i * 7919 % 10007),
                          0);
-    sto_port_turn(sto_port(st, 0));
+    sto_writer_turn(sto_writer(st, 0));
 }
 
 static struct t_faultfs *end_by_kill(struct sto_store *st, struct t_faultfs *f)
@@ -224,12 +224,12 @@ static void test_fsck__many_series_without_names(void **state)
     struct sto_store *st = kit_open(&opts);
     for (unsigned i = 0; i < N; i++) {
         int rc;
-        while ((rc = sto_put(sto_port(st, 0), kit_series(st, i), T0, (struct ts_num){.m = i}, false)) ==
+        while ((rc = sto_put(sto_writer(st, 0), kit_series(st, i), T0, (struct ts_num){.m = i}, false)) ==
                TS_EBUSY)
-            sto_port_turn(sto_port(st, 0));
+            sto_writer_turn(sto_writer(st, 0));
         assert_int_equal(rc, 0);
     }
-    sto_port_turn(sto_port(st, 0));
+    sto_writer_turn(sto_writer(st, 0));
     assert_int_equal(sto_flush(st, STO_LEVEL_FILES, NULL), 0);
     kit_close(st);
     int64_t began = cpu_ns();
@@ -278,11 +278,11 @@ static void test_fsck__bad_sectors_cost_what_both_copies_have_there(void **state
     size_t size;
     for (unsigned i = 0; i < N; i++) {
         int rc;
-        while ((rc = sto_put(sto_port(st, 0), kit_series(st, i), T0, (struct ts_num){.m = i}, false)) ==
+        while ((rc = sto_put(sto_writer(st, 0), kit_series(st, i), T0, (struct ts_num){.m = i}, false)) ==
                TS_EBUSY)
-            sto_port_turn(sto_port(st, 0));
+            sto_writer_turn(sto_writer(st, 0));
         assert_int_equal(rc, 0);
-        sto_port_turn(sto_port(st, 0));
+        sto_writer_turn(sto_writer(st, 0));
         if (i % 2)
             assert_int_equal(sto_catalog_sync(sto_store_catalog(st), true, NULL), 0);
     }

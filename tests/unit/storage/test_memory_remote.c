@@ -23,18 +23,18 @@ static void test_memory_remote__away_changes_nothing(void **state)
     struct sto_fetch f = {.metric = TS_SLICE_LIT("cpu"), .from_ms = R_T0, .to_ms = R_T0 + TS_HOUR_MS};
     (void)state;
     assert_int_equal(r_ship(r, "cpu host=a", R_HOUR, R_CELLS(0, 1)), 0);
-    sto_memory_remote_set_away(r, true);
+    sto_memory_remote_set_unreachable(r, true);
     assert_int_equal(r_ship(r, "cpu host=a", R_HOUR, R_CELLS(0, 2)), TS_EBACKEND);
     assert_int_equal(r->ops->fetch(r, &f, NULL, r_print, NULL, &err), TS_EBACKEND);
     assert_int_equal(r->ops->cell_cas(r, TS_SLICE_LIT("a"), TS_SLICE_LIT(""), TS_SLICE_LIT("1"), NULL, &err),
                      TS_EBACKEND);
     assert_int_equal(r_stat(r, "away"), 1);
-    sto_memory_remote_set_away(r, false);
+    sto_memory_remote_set_unreachable(r, false);
     r_expect_metric(r, "cpu", "cpu host=a @0 0:1\n");
-    sto_memory_remote_away_after(r, 1);
+    sto_memory_remote_unreachable_after(r, 1);
     assert_int_equal(r_ship(r, "cpu host=a", R_HOUR, R_CELLS(0, 3)), 0);
     assert_int_equal(r_ship(r, "cpu host=a", R_HOUR, R_CELLS(0, 4)), TS_EBACKEND);
-    sto_memory_remote_set_away(r, false);
+    sto_memory_remote_set_unreachable(r, false);
     r_expect_metric(r, "cpu", "cpu host=a @0 0:3\n");
     r->ops->close(r);
 }

@@ -24,8 +24,8 @@ static void put_hours(struct sto_store *st, unsigned series, int64_t first, int6
 {
     struct diary d = {0};
     for (int64_t t = first * TS_HOUR_MS; t < (first + n) * TS_HOUR_MS; t += STEP_MS)
-        assert_int_equal(kit_op(st, sto_port(st, 0), &d, series, STO_OP_PUT, T0 + t, t), 0);
-    sto_port_turn(sto_port(st, 0));
+        assert_int_equal(kit_op(st, sto_writer(st, 0), &d, series, STO_OP_PUT, T0 + t, t), 0);
+    sto_writer_turn(sto_writer(st, 0));
     assert_int_equal(sto_flush(st, STO_LEVEL_LOG, NULL), 0);
     diary_release(&d);
 }
@@ -186,8 +186,8 @@ static void test_cost__deletes_and_nothing(void **state)
     struct diary d = {0};
     put_hours(st, 0, 0, 2);
     assert_int_equal(sto_flush(st, STO_LEVEL_FILES, NULL), 0);
-    assert_int_equal(kit_op(st, sto_port(st, 0), &d, 0, STO_OP_DEL, T0, T0 + 1000), 0);
-    sto_port_turn(sto_port(st, 0));
+    assert_int_equal(kit_op(st, sto_writer(st, 0), &d, 0, STO_OP_DEL, T0, T0 + 1000), 0);
+    sto_writer_turn(sto_writer(st, 0));
     assert_int_equal(sto_flush(st, STO_LEVEL_LOG, NULL), 0);
     const struct sto_series *s = kit_series(st, 0);
     struct sto_scan_spec spec = {.metric = s->metric,

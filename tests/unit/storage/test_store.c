@@ -1,6 +1,6 @@
 /*
  * test_store.c - the whole store through its door: put, snapshot, flush, compact, close, reopen, several
- * ports.
+ * writers.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,11 +39,11 @@ static void t_dir_remove(struct t_dir *d)
     assert_int_equal(system(cmd), 0);
 }
 
-static struct sto_store *t_open(const struct t_dir *d, unsigned n_ports, bool own_threads)
+static struct sto_store *t_open(const struct t_dir *d, unsigned n_writers, bool own_threads)
 {
     struct sto_opts opts = {.dir = d->path,
                             .create = true,
-                            .n_ports = n_ports,
+                            .n_writers = n_writers,
                             .own_threads = own_threads,
                             .no_background = true};
     struct sto_store *st = NULL;
@@ -98,13 +98,13 @@ static void t_expect(struct sto_store *st, const struct sto_series *s, const cha
 
 static void t_put(struct sto_store *st, const struct sto_series *s, int64_t s_off, int64_t v)
 {
-    assert_int_equal(sto_put(sto_port(st, 0), s, T0 + s_off * 1000, t_int(v), false), 0);
+    assert_int_equal(sto_put(sto_writer(st, 0), s, T0 + s_off * 1000, t_int(v), false), 0);
 }
 
 static void t_settle(struct sto_store *st, enum sto_level level)
 {
     struct ts_error err = {0};
-    sto_port_turn(sto_port(st, 0));
+    sto_writer_turn(sto_writer(st, 0));
     if (sto_flush(st, level, &err) < 0)
         fail_msg("flush: %s", err.text);
 }
@@ -146,12 +146,12 @@ static void test_store__adds_and_deletes_cross_files(void **state)
     t_put(st, a, 10, 5);
     t_put(st, a, 20, 6);
     t_settle(st, STO_LEVEL_FILES);
-    assert_int_equal(sto_add(sto_port(st, 0), a, T0 + 10000, t_int(3), false), 0);
-    assert_int_equal(sto_add(sto_port(st, 0), a, T0 + 30000, t_int(4), false), 0);
+    assert_int_equal(sto_add(sto_writer(st, 0), a, T0 + 10000, t_int(3), false), 0);
+    assert_int_equal(sto_add(sto_writer(st, 0), a, T0 + 30000, t_int(4), false), 0);
     t_settle(st, STO_LEVEL_FILES);
     t_expect(st, a, "10=8 20=6 30=4");
-    assert_int_equal(sto_delete(sto_port(st, 0), a, T0 + 15000, T0 + 25000), 0);
-    assert_int_equal(sto_add(sto_port(st, 0), a, T0 + 20000, t_int(1), false), 0);
+    assert_int_equal(sto_delete(sto_writer(st, 0), a, T0 + 15000, T0 + 25000), 0);
+    assert_int_equal(sto_add(sto_writer(st, 0), a, T0 + 20000, t_int(1), false), 0);
     t_settle(st, STO_LEVEL_LOG);
     t_expect(st, a, "10=8 20=1 30=4");
     t_settle(st, STO_LEVEL_FILES);
@@ -262,7 +262,7 @@ static void test_store__many_files_merge_to_few(void **state)
     t_dir_remove(&d);
 }
 
-/* Ports and owners in one thread, as an event loop runs them. */
+/* Writers and owners in one thread, as an event loop runs them. */
 static void on_done(void *arg, int rc, const struct ts_error *err)
 {
     (void)err;
@@ -275,13 +275,13 @@ static void test_store__barrier_tells_when_points_are_on_disk(void **state)
     struct t_dir d;
     t_dir_make(&d);
     struct sto_store *st = t_open(&d, 1, false);
-    struct sto_port *port = sto_port(st, 0);
+    struct sto_writer *writer = sto_writer(st, 0);
     const struct sto_series *a = t_series(st, "m", "a");
     int done = 0;
     t_put(st, a, 1, 1);
-    sto_port_barrier(port, STO_LEVEL_DISK, on_done, &done);
+    sto_writer_barrier(writer, STO_LEVEL_DISK, on_done, &done);
     for (int i = 0; i < 10000 && !done; i++) {
-        sto_port_turn(port);
+        sto_writer_turn(writer);
         usleep(100);
     }
     assert_int_equal(done, 1);

@@ -1,18 +1,18 @@
 /*
- * test_store_behind.c - back-pressure: a port whose points another one does not take hears of it in time, and
+ * test_store_behind.c - back-pressure: a writer whose points another one does not take hears of it in time, and
  * nothing is lost.
  *
- * Both ports are turned by this thread, so that the other one is behind exactly as long as it should be.
+ * Both writers are turned by this thread, so that the other one is behind exactly as long as it should be.
  */
 #include "tests/unit/storage/store_kit.h"
 
 #define QUEUE_BATCHES 16u /* of STO_BATCH_POINTS fill the queue */
 
-/* A store of two ports that nobody turns but the test. */
+/* A store of two writers that nobody turns but the test. */
 struct pair {
     struct t_faultfs *f;
     struct sto_store *st;
-    struct sto_port *asks, *owns;
+    struct sto_writer *asks, *owns;
     unsigned number;                 /* of the series, for kit_series */
     const struct sto_series *series; /* its shard is the other's */
     int64_t n;                       /* points taken so far: 0, 1, 2... by second from T0 */
@@ -26,9 +26,9 @@ static struct pair pair_open(void)
     opts.pumped = true;
     opts.queue_bytes = QUEUE_BATCHES * sizeof(struct sto_batch);
     p.st = kit_open(&opts);
-    p.asks = sto_port(p.st, 0);
-    p.owns = sto_port(p.st, 1);
-    while (sto_port_slot(p.asks, kit_series(p.st, p.number)) != 1)
+    p.asks = sto_writer(p.st, 0);
+    p.owns = sto_writer(p.st, 1);
+    while (sto_writer_slot(p.asks, kit_series(p.st, p.number)) != 1)
         assert_true(++p.number < N_SERIES);
     p.series = kit_series(p.st, p.number);
     return p;
@@ -42,12 +42,12 @@ static int put_next(struct pair *p)
     return rc;
 }
 
-/* Send n full batches to the other port's queue. */
+/* Send n full batches to the other writer's queue. */
 static void send_batches(struct pair *p, unsigned n)
 {
     for (unsigned i = 0; i < n * STO_BATCH_POINTS; i++)
         assert_int_equal(put_next(p), 0);
-    sto_port_turn(p->asks);
+    sto_writer_turn(p->asks);
 }
 
 static void count_point(void *arg, int64_t ts_ms, struct ts_num v)
@@ -89,20 +89,20 @@ static void test_store_behind__a_port_is_told_at_75_and_at_50_percent(void **sta
     (void)state;
     struct pair p = pair_open();
     send_batches(&p, QUEUE_BATCHES * 3 / 4);
-    assert_true(sto_port_ready(p.asks));
+    assert_true(sto_writer_ready(p.asks));
     send_batches(&p, 1);
-    assert_false(sto_port_ready(p.asks));
+    assert_false(sto_writer_ready(p.asks));
     assert_int_equal(seen(&p), 0); /* the other one has done nothing */
-    sto_port_turn(p.owns);
+    sto_writer_turn(p.owns);
     assert_int_equal(seen(&p), p.n);
     send_batches(&p, QUEUE_BATCHES / 2 + 1); /* it has paused: now 75 % is not the limit */
-    assert_false(sto_port_ready(p.asks));
-    sto_port_turn(p.owns);
+    assert_false(sto_writer_ready(p.asks));
+    sto_writer_turn(p.owns);
     send_batches(&p, QUEUE_BATCHES / 2);
-    assert_true(sto_port_ready(p.asks));
+    assert_true(sto_writer_ready(p.asks));
     send_batches(&p, 1); /* and now it is again */
-    assert_true(sto_port_ready(p.asks));
-    sto_port_turn(p.owns);
+    assert_true(sto_writer_ready(p.asks));
+    sto_writer_turn(p.owns);
     assert_int_equal(seen(&p), p.n);
     pair_close(&p);
 }
@@ -116,19 +116,19 @@ static void test_store_behind__a_full_queue_refuses_and_loses_nothing(void **sta
     while ((rc = put_next(&p)) == 0)
         assert_true(p.n <= (QUEUE_BATCHES + 2) * STO_BATCH_POINTS);
     assert_int_equal(rc, TS_EBUSY);
-    assert_int_equal(sto_port_error(p.asks, NULL), TS_EBUSY);
+    assert_int_equal(sto_writer_error(p.asks, NULL), TS_EBUSY);
     assert_true(p.n >= QUEUE_BATCHES * STO_BATCH_POINTS);
-    sto_port_barrier(p.asks, STO_LEVEL_LOG, on_answer, &answer);
-    sto_port_turn(p.asks);
+    sto_writer_barrier(p.asks, STO_LEVEL_LOG, on_answer, &answer);
+    sto_writer_turn(p.asks);
     assert_int_equal(answer, 0);
-    sto_port_turn(p.owns);
-    sto_port_turn(p.asks);
+    sto_writer_turn(p.owns);
+    sto_writer_turn(p.asks);
     assert_int_equal(answer, 1);
     assert_int_equal(seen(&p), p.n);
-    assert_true(sto_port_ready(p.asks));
+    assert_true(sto_writer_ready(p.asks));
     assert_int_equal(put_next(&p), 0);
-    sto_port_turn(p.asks);
-    sto_port_turn(p.owns);
+    sto_writer_turn(p.asks);
+    sto_writer_turn(p.owns);
     assert_int_equal(seen(&p), p.n);
     pair_close(&p);
 }

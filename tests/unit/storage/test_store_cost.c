@@ -44,11 +44,11 @@ static void test_store_cost__deletes_cost_other_series_nothing(void **state)
     }
     flush_to(st, STO_LEVEL_FILES);
     for (int64_t i = 0; i < 30000; i++) {
-        assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 0), T0 + i * 2, T0 + i * 2), 0);
+        assert_int_equal(sto_delete(sto_writer(st, 0), kit_series(st, 0), T0 + i * 2, T0 + i * 2), 0);
         if (i % 200 == 0)
-            sto_port_turn(sto_port(st, 0));
+            sto_writer_turn(sto_writer(st, 0));
     }
-    sto_port_turn(sto_port(st, 0));
+    sto_writer_turn(sto_writer(st, 0));
     assert_int_equal(tombs_looked_at(st, 1), 0);
     assert_int_equal(tombs_looked_at(st, 0), 30000); /* once, not for each row */
     flush_to(st, STO_LEVEL_FILES);

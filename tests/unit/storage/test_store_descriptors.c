@@ -177,7 +177,7 @@ static void test_store_descriptors__files_being_written_come_first(void **state)
                             .create = true,
                             .no_background = true,
                             .pumped = true,
-                            .n_ports = 1,
+                            .n_writers = 1,
                             .big_day_points = 1,
                             .open_files = CACHED};
     struct sto_store *st = kit_open(&opts);

@@ -40,8 +40,8 @@ static struct sto_store *open_and_put(struct target *t, bool survive)
     struct diary d = {0};
     atomic_store(&t->armed, true);
     for (unsigned i = 0; i < N_SERIES; i++)
-        assert_int_equal(kit_op(st, sto_port(st, 0), &d, i, STO_OP_PUT, T0, i), 0);
-    sto_port_turn(sto_port(st, 0));
+        assert_int_equal(kit_op(st, sto_writer(st, 0), &d, i, STO_OP_PUT, T0, i), 0);
+    sto_writer_turn(sto_writer(st, 0));
     (void)sto_flush(st, STO_LEVEL_LOG, NULL); /* the fault may be here already */
     diary_release(&d);
     return st;
@@ -134,23 +134,24 @@ static void test_store_fatal__no_room_at_a_sync_of_the_log_confirms_nothing(void
         t_faultfs_set_hook(t.f, arm, &t);
         struct sto_store *st = kit_open(&opts);
         for (unsigned k = 0; k < 200; k++)
-            assert_int_equal(kit_op(st, sto_port(st, 0), &d, k % N_SERIES, STO_OP_PUT, T0 + k * 1000, k), 0);
-        sto_port_turn(sto_port(st, 0));
+            assert_int_equal(kit_op(st, sto_writer(st, 0), &d, k % N_SERIES, STO_OP_PUT, T0 + k * 1000, k),
+                             0);
+        sto_writer_turn(sto_writer(st, 0));
         assert_int_equal(sto_flush(st, STO_LEVEL_DISK, &err), 0);
         d.n_acked = d.n;
         atomic_store(&t.armed,
                      true); /* before there is anything to sync: the sync thread may wake at any time */
         for (unsigned k = 200; k < 400; k++) {
-            int rc = kit_op(st, sto_port(st, 0), &d, k % N_SERIES, STO_OP_PUT, T0 + k * 1000, k);
+            int rc = kit_op(st, sto_writer(st, 0), &d, k % N_SERIES, STO_OP_PUT, T0 + k * 1000, k);
             assert_true(rc == 0 || rc == TS_EIO);
         }
-        sto_port_turn(sto_port(st, 0));
+        sto_writer_turn(sto_writer(st, 0));
         assert_int_equal(sto_flush(st, STO_LEVEL_DISK, &err), TS_EIO);
         must_say(err.text, "/db/wal/");
         atomic_store(&t.armed, false);
         t_faultfs_plan(t.f, (struct t_fault_plan){0}); /* the disk says yes again */
         assert_int_equal(sto_flush(st, STO_LEVEL_DISK, &err), TS_EIO);
-        assert_int_equal(kit_op(st, sto_port(st, 0), &d, 0, STO_OP_PUT, T0, 1), TS_EIO);
+        assert_int_equal(kit_op(st, sto_writer(st, 0), &d, 0, STO_OP_PUT, T0, 1), TS_EIO);
         assert_int_equal(t_faultfs_n_synced_again(t.f), 0);
         t_faultfs_power_cut(t.f);
         (void)sto_close(st, NULL);

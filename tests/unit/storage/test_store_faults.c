@@ -2,7 +2,7 @@
  * test_store_faults.c - a whole store whose disk loses power, fails or fills up at every n-th call of a
  * scripted life.
  *
- *   test_store_faults [long]     long, or TSD_TEST_LONG=1: every call, more seeds, 1, 2 and 7 ports; else
+ *   test_store_faults [long]     long, or TSD_TEST_LONG=1: every call, more seeds, 1, 2 and 7 writers; else
  * every few calls
  *
  * After each life the power comes back, the store is opened again, and what it holds is a front part of what
@@ -16,7 +16,7 @@ static bool t_long;
 struct life {
     struct t_faultfs *f;
     struct sto_store *st;
-    unsigned n_ports;
+    unsigned n_writers;
     struct diary diary;
     uint64_t rnd;
     int64_t cell_acked, cell_tried;   /* counter: confirmed value, highest value that may be there */
@@ -38,9 +38,9 @@ static void must_be_clear(struct life *l, int rc, const struct ts_error *err, co
         fail_msg("%s: %s: %s", what, ts_err_name(rc), err->text);
 }
 
-static void life_open(struct life *l, unsigned n_ports)
+static void life_open(struct life *l, unsigned n_writers)
 {
-    struct sto_opts opts = KIT_OPTS(l->f, n_ports);
+    struct sto_opts opts = KIT_OPTS(l->f, n_writers);
     struct ts_error err = {0};
     int rc = l->over ? TS_EIO : sto_open(&opts, &l->st, &err);
     if (!l->over && rc < 0) {
@@ -76,12 +76,12 @@ static void life_op(struct life *l, unsigned series, enum sto_op op, int64_t t, 
 {
     if (l->over)
         return;
-    struct sto_port *port = sto_port(l->st, series % l->n_ports);
-    int rc = kit_op(l->st, port, &l->diary, series, op, t, m);
+    struct sto_writer *writer = sto_writer(l->st, series % l->n_writers);
+    int rc = kit_op(l->st, writer, &l->diary, series, op, t, m);
     if (rc == 0)
         return;
     struct ts_error err = {0};
-    int still = sto_port_error(port, &err);
+    int still = sto_writer_error(writer, &err);
     bool refusing = sto_store_refusing(l->st) != NULL;
     if (l->once && (still != rc || !refusing))
         return; /* it did, between two looks */
@@ -95,8 +95,8 @@ static void life_flush(struct life *l, enum sto_level level)
     struct ts_error err = {0};
     if (l->over)
         return;
-    for (unsigned i = 0; i < l->n_ports; i++)
-        sto_port_turn(sto_port(l->st, i));
+    for (unsigned i = 0; i < l->n_writers; i++)
+        sto_writer_turn(sto_writer(l->st, i));
     int rc = sto_flush(l->st, level, &err);
     if (rc < 0)
         must_be_clear(l, rc, &err, "flush");
@@ -193,11 +193,11 @@ static void life_delete(struct life *l)
     life_op(l, (unsigned)(r >> 32) % N_SERIES, STO_OP_DEL, from, from + (int64_t)(r >> 8 & 31) * 60 * 1000);
 }
 
-/* The same calls each time until the fault; n_ports of the second half differ. */
-static void life_run(struct life *l, unsigned n_ports)
+/* The same calls each time until the fault; n_writers of the second half differ. */
+static void life_run(struct life *l, unsigned n_writers)
 {
-    l->n_ports = n_ports;
-    life_open(l, n_ports);
+    l->n_writers = n_writers;
+    life_open(l, n_writers);
     for (unsigned round = 0; round < 5; round++) {
         life_points(l, 25);
         if (round != 1)
@@ -217,9 +217,10 @@ static void life_run(struct life *l, unsigned n_ports)
         }
         if (round == 2) {
             life_close(l);
-            l->n_ports =
-                n_ports == 1 ? 1 : n_ports + 1; /* one log stays one log, so that its order can be checked */
-            life_open(l, l->n_ports);
+            l->n_writers = n_writers == 1
+                               ? 1
+                               : n_writers + 1; /* one log stays one log, so that its order can be checked */
+            life_open(l, l->n_writers);
         }
     }
     life_delete(l);
@@ -230,7 +231,7 @@ static void life_run(struct life *l, unsigned n_ports)
 /* After the fault: open, compare, go on, close, open, compare. */
 static void life_after(struct life *l, bool one_log, const char *when)
 {
-    struct sto_opts opts = KIT_OPTS(l->f, l->n_ports);
+    struct sto_opts opts = KIT_OPTS(l->f, l->n_writers);
     l->over = false;
     l->st = kit_open(&opts);
     kit_expect_front(l->st, &l->diary, one_log, when);
@@ -262,7 +263,7 @@ static void life_after(struct life *l, bool one_log, const char *when)
         kit_expect_all(l->st, &l->diary, when);
     }
     life_close(l);
-    opts.n_ports = 3;
+    opts.n_writers = 3;
     l->st = kit_open(&opts);
     if (one_log)
         kit_expect_all(l->st, &l->diary, when);
@@ -286,10 +287,10 @@ static void life_release(struct life *l)
 }
 
 /* Calls of a life without faults. */
-static uint64_t calls_of(unsigned n_ports, unsigned ops)
+static uint64_t calls_of(unsigned n_writers, unsigned ops)
 {
     struct life l = life_new(1);
-    life_run(&l, n_ports);
+    life_run(&l, n_writers);
     assert_int_equal(l.n_errors, 0);
     kit_expect_all(l.st, &l.diary, "without faults");
     life_close(&l);
@@ -299,44 +300,44 @@ static uint64_t calls_of(unsigned n_ports, unsigned ops)
     return n;
 }
 
-static void one_fault(struct t_fault_plan plan, unsigned n_ports, uint64_t seed, enum t_keep keep,
+static void one_fault(struct t_fault_plan plan, unsigned n_writers, uint64_t seed, enum t_keep keep,
                       const char *name)
 {
     char when[120];
-    snprintf(when, sizeof when, "%s at call %llu, %u ports, seed %llu", name, (unsigned long long)plan.at,
-             n_ports, (unsigned long long)seed);
+    snprintf(when, sizeof when, "%s at call %llu, %u writers, seed %llu", name, (unsigned long long)plan.at,
+             n_writers, (unsigned long long)seed);
     struct life l = life_new(seed);
     l.once = !plan.for_good;
     t_faultfs_plan(l.f, plan);
-    life_run(&l, n_ports);
+    life_run(&l, n_writers);
     if (plan.fault != T_FAULT_POWER && l.st) {
         t_faultfs_plan(
             l.f, (struct t_fault_plan){0}); /* the disk is well again: what was not lost is written now */
         life_flush(&l, STO_LEVEL_DISK);
         kit_expect_front(l.st,
                          &(struct diary){.ops = l.diary.ops, .n = l.diary.n, .n_acked = l.diary.n_acked},
-                         n_ports == 1, when);
+                         n_writers == 1, when);
     }
     if (l.st && keep == T_KEEP_RANDOM && plan.fault == T_FAULT_POWER)
         t_faultfs_power_cut(l.f);
     life_close(&l);
     assert_int_equal(t_faultfs_n_open(l.f), 0);
     t_faultfs_reboot(l.f, keep);
-    life_after(&l, n_ports == 1, when);
+    life_after(&l, n_writers == 1, when);
     life_release(&l);
 }
 
 /* Every n-th call of a life, a stride in the short test. */
 static void each_call(enum t_fault fault, bool for_good, unsigned ops, unsigned stride, const char *name)
 {
-    static const unsigned ports[] = {1, 2, 7};
+    static const unsigned writers[] = {1, 2, 7};
     for (unsigned p = 0; p < (t_long ? 3 : 2); p++) {
-        uint64_t n = calls_of(ports[p], ops ? ops : T_OP_ALL);
+        uint64_t n = calls_of(writers[p], ops ? ops : T_OP_ALL);
         unsigned step = t_long ? 1 : stride * (1 + p * 5);
         for (uint64_t at = 1 + p; at <= n; at += step)
             for (uint64_t seed = at; seed < at + (t_long ? 3 : 1); seed++)
                 one_fault((struct t_fault_plan){.at = at, .ops = ops, .fault = fault, .for_good = for_good},
-                          ports[p], seed, T_KEEP_RANDOM, name);
+                          writers[p], seed, T_KEEP_RANDOM, name);
     }
 }
 
@@ -426,10 +427,10 @@ static void test_store_faults__a_short_read_is_never_a_short_answer(void **state
 static void test_store_faults__writing_resumes_when_there_is_room(void **state)
 {
     (void)state;
-    for (unsigned n_ports = 1; n_ports <= 2; n_ports++)
+    for (unsigned n_writers = 1; n_writers <= 2; n_writers++)
         for (uint64_t room = 1500; room < 40000; room += t_long ? 97 : 2411) {
             struct life l = life_new(room);
-            life_open(&l, l.n_ports = n_ports);
+            life_open(&l, l.n_writers = n_writers);
             t_faultfs_set_capacity(l.f, room);
             for (unsigned i = 0; i < 60; i++) {
                 life_points(&l, 20);
@@ -437,7 +438,7 @@ static void test_store_faults__writing_resumes_when_there_is_room(void **state)
             }
             kit_expect_front(l.st,
                              &(struct diary){.ops = l.diary.ops, .n = l.diary.n, .n_acked = l.diary.n_acked},
-                             n_ports == 1, "full");
+                             n_writers == 1, "full");
             bool was_full = sto_store_refusing(l.st) != NULL;
             t_faultfs_set_capacity(l.f, 0);
             unsigned n_errors = l.n_errors;
@@ -460,16 +461,16 @@ static void test_store_faults__writing_resumes_when_there_is_room(void **state)
 static void test_store_faults__a_kill_loses_nothing_accepted(void **state)
 {
     (void)state;
-    for (unsigned n_ports = 1; n_ports <= 7; n_ports += 3) {
-        struct life l = life_new(n_ports);
-        life_run(&l, n_ports);
+    for (unsigned n_writers = 1; n_writers <= 7; n_writers += 3) {
+        struct life l = life_new(n_writers);
+        life_run(&l, n_writers);
         life_flush(&l, STO_LEVEL_LOG);
         struct t_faultfs *dead = t_faultfs_clone(l.f, 9);
         size_t n = l.diary.n;
         life_close(&l);
         struct life after = {.f = dead,
                              .rnd = 4,
-                             .n_ports = 2,
+                             .n_writers = 2,
                              .diary = l.diary,
                              .cell_tried = l.cell_tried,
                              .cell_acked = l.cell_acked,
@@ -500,8 +501,8 @@ static void test_store_faults__reading_only_replays_and_writes_nothing(void **st
     struct sto_store *st = kit_open(&opts);
     struct ts_error err = {0};
     kit_expect_all(st, &l.diary, "read-only");
-    assert_int_equal(sto_put(sto_port(st, 0), kit_series(st, 0), T0, (struct ts_num){0}, false), TS_EINVAL);
-    assert_int_equal(sto_port_error(sto_port(st, 0), &err), TS_EINVAL);
+    assert_int_equal(sto_put(sto_writer(st, 0), kit_series(st, 0), T0, (struct ts_num){0}, false), TS_EINVAL);
+    assert_int_equal(sto_writer_error(sto_writer(st, 0), &err), TS_EINVAL);
     assert_non_null(strstr(err.text, "reading only"));
     assert_int_equal(sto_flush(st, STO_LEVEL_DISK, &err), 0);
     assert_int_equal(sto_flush(st, STO_LEVEL_FILES, &err), TS_EINVAL);

@@ -12,7 +12,7 @@ static uint64_t forget(struct sto_store *st)
 {
     struct ts_error err = {0};
     uint64_t before = stat_of(st, "catalog.series_forgotten");
-    sto_port_turn(sto_port(st, 0));
+    sto_writer_turn(sto_writer(st, 0));
     if (sto_store_pump_forget(st, &err) < 0)
         fail_msg("forget: %s", err.text);
     return stat_of(st, "catalog.series_forgotten") - before;
@@ -43,7 +43,7 @@ static void test_store_forget__what_files_and_memory_mention_stays(void **state)
     assert_int_equal(forget(st), 1);
     assert_null(sto_series_get(sto_store_catalog(st), ids[0]));
     put_at(st, 0, T0 + 2 * DAY, 7);
-    sto_port_turn(sto_port(st, 0));
+    sto_writer_turn(sto_writer(st, 0));
     assert_true(kit_series(st, 0)->id > ids[3]);
     assert_int_equal(seen(st, 0).n, 1);
     kit_close(st);
@@ -60,12 +60,12 @@ static void test_store_forget__comes_back_under_another_number(void **state)
     put_at(st, 0, T0, 1);
     flush_to(st, STO_LEVEL_FILES);
     uint32_t id = kit_series(st, 0)->id;
-    assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 0), 0, STO_MAX_TS_MS), 0);
+    assert_int_equal(sto_delete(sto_writer(st, 0), kit_series(st, 0), 0, STO_MAX_TS_MS), 0);
     assert_int_equal(forget(st), 0); /* a delete in memory mentions it */
     flush_to(st, STO_LEVEL_COMPACT);
     assert_int_equal(forget(st), 1);
     put_at(st, 0, T0, 5); /* in the log, and the catalog does not know it yet */
-    sto_port_turn(sto_port(st, 0));
+    sto_writer_turn(sto_writer(st, 0));
     flush_to(st, STO_LEVEL_DISK);
     t_faultfs_power_cut(f);
     (void)sto_close(st, NULL);
@@ -89,7 +89,7 @@ static void test_store_forget__a_snapshot_keeps_what_it_found(void **state)
     flush_to(st, STO_LEVEL_FILES);
     const struct sto_series *s = kit_series(st, 0);
     struct sto_snap *snap = sto_snap_take(st);
-    assert_int_equal(sto_delete(sto_port(st, 0), s, 0, STO_MAX_TS_MS), 0);
+    assert_int_equal(sto_delete(sto_writer(st, 0), s, 0, STO_MAX_TS_MS), 0);
     flush_to(st, STO_LEVEL_COMPACT);
     for (int i = 0; i < 5; i++)
         (void)forget(st);
@@ -120,7 +120,7 @@ struct race {
     _Atomic bool over; /* and no more turns */
     struct racer {
         struct race *r;
-        unsigned i;    /* its port */
+        unsigned i;    /* its writer */
         unsigned done; /* series that have all their points */
         pthread_t thread;
     } racers[RACERS];
@@ -146,13 +146,13 @@ static void *racer(void *arg)
 {
     struct racer *w = arg;
     struct sto_store *st = w->r->st;
-    struct sto_port *port = sto_port(st, w->i);
+    struct sto_writer *writer = sto_writer(st, w->i);
     const struct sto_series *s = NULL;
     uint64_t generation = 0;
     unsigned n_put = 0;
     for (uint64_t turn = 0; !atomic_load(&w->r->over); turn++) {
         if (atomic_load(&w->r->stop) || w->done == MOST) {
-            sto_port_turn(port);
+            sto_writer_turn(writer);
             sched_yield();
             continue;
         }
@@ -160,13 +160,13 @@ static void *racer(void *arg)
             generation = sto_catalog_generation(sto_store_catalog(st));
             s = race_series(st, w->i, w->done, true);
         } else if (turn % 2 &&
-                   sto_put(port, s, T0 + (int64_t)n_put * 1000, (struct ts_num){.m = 1}, false) == 0 &&
+                   sto_put(writer, s, T0 + (int64_t)n_put * 1000, (struct ts_num){.m = 1}, false) == 0 &&
                    ++n_put == PUTS) {
             w->done++;
             n_put = 0;
             s = NULL;
         }
-        sto_port_turn(port);
+        sto_writer_turn(writer);
     }
     return NULL;
 }

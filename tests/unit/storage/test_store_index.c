@@ -34,14 +34,14 @@ static int64_t value_of(unsigned series, int64_t hour)
 /* Rows of a point each, in many files. */
 static void fill_sparse(struct sto_store *st)
 {
-    struct sto_port *port = sto_port(st, 0);
+    struct sto_writer *writer = sto_writer(st, 0);
     for (int64_t hour = 0; hour < SPARSE_FILES * SPARSE_HOURS; hour++) {
         for (unsigned i = 0; i < SPARSE_SERIES; i++) {
             struct ts_num v = {.m = value_of(i, hour), .kind = TS_NUM_INT};
-            while (sto_put(port, sparse(st, i), T0 + hour * TS_HOUR_MS, v, false) == TS_EBUSY)
-                sto_port_turn(port);
+            while (sto_put(writer, sparse(st, i), T0 + hour * TS_HOUR_MS, v, false) == TS_EBUSY)
+                sto_writer_turn(writer);
         }
-        sto_port_turn(port);
+        sto_writer_turn(writer);
         if (hour % SPARSE_HOURS == SPARSE_HOURS - 1)
             assert_int_equal(sto_flush(st, STO_LEVEL_FILES, NULL), 0);
     }
@@ -140,10 +140,10 @@ static struct t_faultfs *one_file(struct diary *d, char *path, size_t n_path, ui
     struct sto_opts opts = KIT_OPTS(f, 1);
     struct sto_store *st = kit_open(&opts);
     for (int64_t i = 0; i < 1000 * N_SERIES; i++)
-        assert_int_equal(kit_op(st, sto_port(st, 0), d, (unsigned)(i % N_SERIES), STO_OP_PUT,
+        assert_int_equal(kit_op(st, sto_writer(st, 0), d, (unsigned)(i % N_SERIES), STO_OP_PUT,
                                 T0 + i / N_SERIES * 1000, i * 7919 % 10007),
                          0);
-    sto_port_turn(sto_port(st, 0));
+    sto_writer_turn(sto_writer(st, 0));
     assert_int_equal(sto_flush(st, STO_LEVEL_FILES, NULL), 0);
     kit_close(st);
     *at = 0;
@@ -257,10 +257,10 @@ static void test_store_index__lost_rows_stop_nothing_else(void **state)
     struct sto_store *st = kit_open(&opts);
     for (int part = 0; part < 2; part++) {
         for (int64_t i = 0; i < 100; i++)
-            assert_int_equal(kit_op(st, sto_port(st, 0), &later, 1, STO_OP_PUT,
+            assert_int_equal(kit_op(st, sto_writer(st, 0), &later, 1, STO_OP_PUT,
                                     T0 + 100 * TS_DAY_MS + (2 * i + part) * 1000, i),
                              0);
-        sto_port_turn(sto_port(st, 0));
+        sto_writer_turn(sto_writer(st, 0));
         assert_int_equal(sto_flush(st, STO_LEVEL_FILES, NULL), 0);
     }
     assert_int_equal(figures(st).files, 3);
@@ -289,10 +289,10 @@ static void test_store_index__without_room_all_else_goes_on(void **state)
     struct sto_store *st = kit_open(&opts);
     for (int part = 0; part < 2; part++) {
         for (int64_t i = 0; i < 10; i++)
-            assert_int_equal(kit_op(st, sto_port(st, 0), &d, 1, STO_OP_PUT,
+            assert_int_equal(kit_op(st, sto_writer(st, 0), &d, 1, STO_OP_PUT,
                                     T0 + 100 * TS_DAY_MS + (2 * i + part) * 1000, i),
                              0);
-        sto_port_turn(sto_port(st, 0));
+        sto_writer_turn(sto_writer(st, 0));
         assert_int_equal(sto_flush(st, STO_LEVEL_FILES, NULL), 0);
     }
     leave_room(f, 4000); /* the damaged file is longer */

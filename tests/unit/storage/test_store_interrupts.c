@@ -104,16 +104,16 @@ static void put_some(struct sto_store *st, struct diary *d, uint64_t *rnd, unsig
         unsigned series = (unsigned)(r >> 32) % N_SERIES;
         int64_t t = T0 + (int64_t)(r >> 8 & 3) * 1800 * 1000 + (int64_t)(r >> 10 & 1023) * 1000;
         enum sto_op op = r % 50 == 0 ? STO_OP_DEL : r & 1 ? STO_OP_PUT : STO_OP_ADD;
-        assert_int_equal(
-            kit_op(st, sto_port(st, 0), d, series, op, t, op == STO_OP_DEL ? t + 60000 : (int64_t)(r >> 40)),
-            0);
+        assert_int_equal(kit_op(st, sto_writer(st, 0), d, series, op, t,
+                                op == STO_OP_DEL ? t + 60000 : (int64_t)(r >> 40)),
+                         0);
     }
 }
 
 static void level(struct sto_store *st, enum sto_level want)
 {
     struct ts_error err = {0};
-    sto_port_turn(sto_port(st, 0));
+    sto_writer_turn(sto_writer(st, 0));
     if (sto_flush(st, want, &err) < 0)
         fail_msg("flush: %s", err.text);
 }
@@ -137,7 +137,7 @@ static uint64_t life(const char *when)
                             .create = true,
                             .own_threads = true,
                             .no_background = true,
-                            .n_ports = 1,
+                            .n_writers = 1,
                             .wal_sync_interval_ms = 60000};
     struct diary d = {0};
     uint64_t rnd = 7;

@@ -16,13 +16,13 @@ static struct t_faultfs *make_store(struct diary *d)
     struct sto_store *st = kit_open(&opts);
     for (int64_t i = 0; i < 300; i++)
         assert_int_equal(
-            kit_op(st, sto_port(st, 0), d, (unsigned)(i % N_SERIES), STO_OP_PUT, T0 + i * 1000, i), 0);
-    sto_port_turn(sto_port(st, 0));
+            kit_op(st, sto_writer(st, 0), d, (unsigned)(i % N_SERIES), STO_OP_PUT, T0 + i * 1000, i), 0);
+    sto_writer_turn(sto_writer(st, 0));
     assert_int_equal(sto_flush(st, STO_LEVEL_FILES, NULL), 0);
     for (int64_t i = 300; i < 400; i++)
         assert_int_equal(
-            kit_op(st, sto_port(st, 0), d, (unsigned)(i % N_SERIES), STO_OP_PUT, T0 + i * 1000, i), 0);
-    sto_port_turn(sto_port(st, 0));
+            kit_op(st, sto_writer(st, 0), d, (unsigned)(i % N_SERIES), STO_OP_PUT, T0 + i * 1000, i), 0);
+    sto_writer_turn(sto_writer(st, 0));
     assert_int_equal(sto_cell_put(st, TS_SLICE_LIT("k"), TS_SLICE_LIT("v"), NULL), 0);
     assert_int_equal(sto_flush(st, STO_LEVEL_DISK, NULL), 0);
     struct t_faultfs *copy = t_faultfs_clone(f, 2);
@@ -182,10 +182,10 @@ static struct t_faultfs *make_merged(struct diary *d, bool merge)
     for (int64_t round = 1; round < 4; round++) {
         struct sto_store *st = kit_open(&opts);
         for (int64_t i = 0; i < 100; i++)
-            assert_int_equal(kit_op(st, sto_port(st, 0), d, (unsigned)(i % N_SERIES), STO_OP_PUT,
+            assert_int_equal(kit_op(st, sto_writer(st, 0), d, (unsigned)(i % N_SERIES), STO_OP_PUT,
                                     T0 + (round * 1000 + i) * 1000, i),
                              0);
-        sto_port_turn(sto_port(st, 0));
+        sto_writer_turn(sto_writer(st, 0));
         assert_int_equal(sto_flush(st, merge && round == 3 ? STO_LEVEL_COMPACT : STO_LEVEL_FILES, NULL), 0);
         kit_close(st);
     }
@@ -259,12 +259,13 @@ static void test_store_lost__replaced_files_bring_nothing_back(void **state)
     struct sto_store *st = kit_open(&opts);
     for (int64_t gen = 0; gen < 3; gen++) { /* the same times, three times over; then some are deleted */
         for (int64_t i = 0; i < 100; i++)
-            assert_int_equal(kit_op(st, sto_port(st, 0), &d, (unsigned)(i % N_SERIES), STO_OP_PUT,
+            assert_int_equal(kit_op(st, sto_writer(st, 0), &d, (unsigned)(i % N_SERIES), STO_OP_PUT,
                                     T0 + i * 1000, gen * 1000 + i),
                              0);
         for (int64_t i = 0; gen == 2 && i < 3; i++)
-            assert_int_equal(kit_op(st, sto_port(st, 0), &d, 0, STO_OP_DEL, T0 + i * 1000, T0 + i * 1000), 0);
-        sto_port_turn(sto_port(st, 0));
+            assert_int_equal(kit_op(st, sto_writer(st, 0), &d, 0, STO_OP_DEL, T0 + i * 1000, T0 + i * 1000),
+                             0);
+        sto_writer_turn(sto_writer(st, 0));
         assert_int_equal(sto_flush(st, STO_LEVEL_FILES, NULL), 0);
     }
     size_t n_before = n_data_files(f);
@@ -307,10 +308,10 @@ static void test_store_lost__a_damaged_merge_replaces_nothing(void **state)
     char path[64];
     for (int64_t gen = 0; gen < 2; gen++) {
         for (int64_t i = 0; i < 30000; i++)
-            assert_int_equal(kit_op(st, sto_port(st, 0), &d, (unsigned)(i % N_SERIES), STO_OP_PUT,
+            assert_int_equal(kit_op(st, sto_writer(st, 0), &d, (unsigned)(i % N_SERIES), STO_OP_PUT,
                                     T0 + i / N_SERIES * 1000, gen * 10007 + i * 7919 % 10007),
                              0);
-        sto_port_turn(sto_port(st, 0));
+        sto_writer_turn(sto_writer(st, 0));
         assert_int_equal(sto_flush(st, STO_LEVEL_FILES, NULL), 0);
     }
     struct sto_snap *reader = sto_snap_take(st);
@@ -354,8 +355,8 @@ static void test_store_lost__names_come_from_the_log_as_far_as_it_has_them(void 
     struct sto_store *st = kit_open(&opts);
     for (int64_t i = 0; i < 100; i++)
         assert_int_equal(
-            kit_op(st, sto_port(st, 0), &d, (unsigned)(i % N_SERIES), STO_OP_PUT, T0 + i * 1000, i), 0);
-    sto_port_turn(sto_port(st, 0));
+            kit_op(st, sto_writer(st, 0), &d, (unsigned)(i % N_SERIES), STO_OP_PUT, T0 + i * 1000, i), 0);
+    sto_writer_turn(sto_writer(st, 0));
     assert_int_equal(sto_flush(st, STO_LEVEL_DISK, NULL), 0);
     struct t_faultfs *copy = t_faultfs_clone(f, 2);
     kit_close(st);

@@ -13,9 +13,9 @@ static void test_store_readers__memstores_of_a_snapshot_are_counted(void **state
     for (int64_t i = 0; i < 20000; i++) {
         put_at(st, (unsigned)(i % 10), T0 + i, i);
         if (i % 1000 == 0)
-            sto_port_turn(sto_port(st, 0));
+            sto_writer_turn(sto_writer(st, 0));
     }
-    sto_port_turn(sto_port(st, 0));
+    sto_writer_turn(sto_writer(st, 0));
     uint64_t used = stat_of(st, "memstore.bytes");
     assert_true(used > 100000);
     assert_int_equal(stat_of(st, "memstore.snapshot_bytes"), 0);
@@ -61,7 +61,7 @@ static void test_store_readers__a_slow_unlink_of_logs_holds_no_memory(void **sta
     struct held h = {.st = st};
     for (int64_t i = 0; i < 20000; i++)
         put_at(st, (unsigned)(i % 10), T0 + i, i);
-    sto_port_turn(sto_port(st, 0));
+    sto_writer_turn(sto_writer(st, 0));
     t_faultfs_set_hook(f, look_at_memory, &h);
     flush_to(st, STO_LEVEL_FILES);
     t_faultfs_set_hook(f, NULL, NULL);
@@ -120,11 +120,11 @@ static void test_store_readers__hours_without_a_sum_cost_no_scan_each(void **sta
     for (int64_t h = 0; h < N_HOURS; h++) {
         for (int64_t i = 0; i < N_POINTS; i++) {
             double v = i % 2 ? 1e300 + (double)i * 1e284 : 1e-300 * (double)(i + 1);
-            assert_int_equal(sto_put(sto_port(st, 0), kit_series(st, 0), T0 + h * TS_HOUR_MS + i * 100000,
+            assert_int_equal(sto_put(sto_writer(st, 0), kit_series(st, 0), T0 + h * TS_HOUR_MS + i * 100000,
                                      ts_num_from_double(v), false),
                              0);
         }
-        sto_port_turn(sto_port(st, 0));
+        sto_writer_turn(sto_writer(st, 0));
     }
     flush_to(st, STO_LEVEL_COMPACT);
     struct counts sums = hours_of(f, st, N_HOURS, false), points = hours_of(f, st, N_HOURS, true);

@@ -18,11 +18,12 @@ static struct t_faultfs *one_file(struct diary *d)
     struct sto_opts opts = KIT_OPTS(f, 1);
     struct sto_store *st = kit_open(&opts);
     for (int64_t i = 0; i < 3000 * N_SERIES; i++)
-        assert_int_equal(kit_op(st, sto_port(st, 0), d, (unsigned)(i % N_SERIES), STO_OP_PUT,
+        assert_int_equal(kit_op(st, sto_writer(st, 0), d, (unsigned)(i % N_SERIES), STO_OP_PUT,
                                 T0 + i / N_SERIES * 1000, i * 7919 % 10007),
                          0);
-    assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 0), 0, 1000), 0); /* a tombstone of nothing */
-    sto_port_turn(sto_port(st, 0));
+    assert_int_equal(sto_delete(sto_writer(st, 0), kit_series(st, 0), 0, 1000),
+                     0); /* a tombstone of nothing */
+    sto_writer_turn(sto_writer(st, 0));
     assert_int_equal(sto_flush(st, STO_LEVEL_FILES, NULL), 0);
     kit_close(st);
     return f;
@@ -386,9 +387,9 @@ static void test_store_remake__keeps_what_deletes_need_to_know(void **state)
     struct sto_opts opts = KIT_OPTS(f, 1);
     struct sto_store *st = kit_open(&opts);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(kit_op(st, sto_port(st, 0), &d, 1, STO_OP_DEL, T0, T0 + 1000), 0);
-        assert_int_equal(kit_op(st, sto_port(st, 0), &d, 2, STO_OP_PUT, T0 + i, 7), 0);
-        sto_port_turn(sto_port(st, 0));
+        assert_int_equal(kit_op(st, sto_writer(st, 0), &d, 1, STO_OP_DEL, T0, T0 + 1000), 0);
+        assert_int_equal(kit_op(st, sto_writer(st, 0), &d, 2, STO_OP_PUT, T0 + i, 7), 0);
+        sto_writer_turn(sto_writer(st, 0));
         assert_int_equal(sto_flush(st, STO_LEVEL_COMPACT, NULL), 0);
     }
     kit_close(st);

@@ -33,13 +33,13 @@ static struct t_faultfs *some_store(struct diary *d, uint64_t reserve)
     struct sto_store *st = kit_open(&opts);
     for (int64_t i = 0; i < 2000; i++) {
         assert_int_equal(
-            kit_op(st, sto_port(st, 0), d, (unsigned)(i % N_SERIES), STO_OP_PUT, T0 + i * 1000, i), 0);
+            kit_op(st, sto_writer(st, 0), d, (unsigned)(i % N_SERIES), STO_OP_PUT, T0 + i * 1000, i), 0);
         if (i == 1000) {
-            sto_port_turn(sto_port(st, 0));
+            sto_writer_turn(sto_writer(st, 0));
             assert_int_equal(sto_flush(st, STO_LEVEL_FILES, NULL), 0);
         }
     }
-    sto_port_turn(sto_port(st, 0));
+    sto_writer_turn(sto_writer(st, 0));
     assert_int_equal(sto_flush(st, STO_LEVEL_DISK, NULL), 0);
     copy = t_faultfs_clone(f, 4);
     kit_close(st);
@@ -60,15 +60,15 @@ static void opens_and_resumes(uint64_t reserve)
     struct sto_store *st = kit_open(&opts);
     assert_int_equal(reserve_bytes(f), 0);
     kit_expect_all(st, &d, "on a full disk");
-    assert_int_equal(kit_op(st, sto_port(st, 0), &d, 1, STO_OP_PUT, T0, 1), TS_ENOSPC);
-    assert_int_equal(sto_port_error(sto_port(st, 0), &err), TS_ENOSPC);
+    assert_int_equal(kit_op(st, sto_writer(st, 0), &d, 1, STO_OP_PUT, T0, 1), TS_ENOSPC);
+    assert_int_equal(sto_writer_error(sto_writer(st, 0), &err), TS_ENOSPC);
     assert_non_null(strstr(err.text, "the disk is full"));
     t_faultfs_set_capacity(f, 0);
     assert_int_equal(sto_flush(st, STO_LEVEL_FILES, &err), 0);
     assert_null(sto_store_refusing(st));
     assert_int_equal(reserve_bytes(f), reserve);
-    assert_int_equal(kit_op(st, sto_port(st, 0), &d, 1, STO_OP_PUT, T0, 77), 0);
-    sto_port_turn(sto_port(st, 0));
+    assert_int_equal(kit_op(st, sto_writer(st, 0), &d, 1, STO_OP_PUT, T0, 77), 0);
+    sto_writer_turn(sto_writer(st, 0));
     assert_int_equal(sto_flush(st, STO_LEVEL_DISK, &err), 0);
     kit_expect_all(st, &d, "with room again");
     kit_close(st);
@@ -112,9 +112,9 @@ static void test_store_reserve__a_disk_that_is_full_at_syncs_is_read(void **stat
     kit_expect_all(st, &d, "on a disk that is full at syncs");
     assert_non_null(strstr(sto_store_refusing(st), "the disk is full"));
     assert_non_null(strstr(sto_store_refusing(st), "start tsd again"));
-    assert_int_equal(kit_op(st, sto_port(st, 0), &d, 1, STO_OP_PUT, T0, 1), TS_ENOSPC);
-    assert_int_equal(sto_port_error(sto_port(st, 0), &err), TS_ENOSPC);
-    sto_port_turn(sto_port(st, 0));
+    assert_int_equal(kit_op(st, sto_writer(st, 0), &d, 1, STO_OP_PUT, T0, 1), TS_ENOSPC);
+    assert_int_equal(sto_writer_error(sto_writer(st, 0), &err), TS_ENOSPC);
+    sto_writer_turn(sto_writer(st, 0));
     (void)sto_flush(st, STO_LEVEL_COMPACT, NULL);
     kit_expect_all(st, &d, "after a flush of nothing");
     kit_close(st);
@@ -122,8 +122,8 @@ static void test_store_reserve__a_disk_that_is_full_at_syncs_is_read(void **stat
     t_faultfs_plan(f, (struct t_fault_plan){.at = 0});
     st = kit_open(&opts);
     assert_null(sto_store_refusing(st));
-    assert_int_equal(kit_op(st, sto_port(st, 0), &d, 1, STO_OP_PUT, T0, 77), 0);
-    sto_port_turn(sto_port(st, 0));
+    assert_int_equal(kit_op(st, sto_writer(st, 0), &d, 1, STO_OP_PUT, T0, 77), 0);
+    sto_writer_turn(sto_writer(st, 0));
     assert_int_equal(sto_flush(st, STO_LEVEL_COMPACT, &err), 0);
     kit_expect_all(st, &d, "with room again");
     kit_close(st);
@@ -183,8 +183,8 @@ static void test_store_reserve__a_flush_may_use_it(void **state)
     struct sto_store *st = kit_open(&opts);
     for (int64_t i = 0; i < 3000; i++)
         assert_int_equal(
-            kit_op(st, sto_port(st, 0), &d, (unsigned)(i % N_SERIES), STO_OP_PUT, T0 + i * 1000, i), 0);
-    sto_port_turn(sto_port(st, 0));
+            kit_op(st, sto_writer(st, 0), &d, (unsigned)(i % N_SERIES), STO_OP_PUT, T0 + i * 1000, i), 0);
+    sto_writer_turn(sto_writer(st, 0));
     assert_int_equal(sto_flush(st, STO_LEVEL_DISK, &err), 0);
     t_faultfs_set_capacity(f, used_bytes(f));
     assert_int_equal(sto_flush(st, STO_LEVEL_FILES, &err), 0);
@@ -218,7 +218,7 @@ static void test_store_reserve__deletes_free_a_full_disk(void **state)
     for (int64_t i = 0; i < 2000; i++)
         put_at(st, 0, T0 + i * 1000, i);
     flush_to(st, STO_LEVEL_FILES);
-    assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 0), T0, T0 + 999999), 0);
+    assert_int_equal(sto_delete(sto_writer(st, 0), kit_series(st, 0), T0, T0 + 999999), 0);
     flush_to(st, STO_LEVEL_FILES);
     assert_int_equal(sto_store_pump_merges(st, NULL), 0);
     assert_int_equal(stat_of(st, "files.points"), 2000);

@@ -118,9 +118,9 @@ static void test_store_resume__room_is_given_back_when_puts_are_refused(void **s
     assert_true(stat_of(st, "compaction.unfinished_bytes") > 0);
     leave_room(f, 1);
     for (int64_t k = 0; k < 100; k++)
-        (void)sto_put(sto_port(st, 0), kit_series(st, 0), T0 + 3000000 + k * 977, (struct ts_num){.m = k},
+        (void)sto_put(sto_writer(st, 0), kit_series(st, 0), T0 + 3000000 + k * 977, (struct ts_num){.m = k},
                       true);
-    sto_port_turn(sto_port(st, 0));
+    sto_writer_turn(sto_writer(st, 0));
     assert_non_null(sto_store_refusing(st));
     (void)sto_store_pump_merges(st, &err);
     assert_int_equal(stat_of(st, "compaction.unfinished_bytes"), 0);
@@ -141,7 +141,7 @@ static void test_store_resume__deletes_in_between_hold(void **state)
     struct ts_error err = {0};
     struct sto_store *st = open_again(f);
     for (unsigned s = 0; s < SERIES; s++)
-        assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, s), T0, T0 + 10 * 600000 - 1), 0);
+        assert_int_equal(sto_delete(sto_writer(st, 0), kit_series(st, s), T0, T0 + 10 * 600000 - 1), 0);
     flush_to(st, STO_LEVEL_FILES);
     put_at(st, 0, T0, 7);
     flush_to(st, STO_LEVEL_FILES);
@@ -197,7 +197,7 @@ static struct t_faultfs *expiring(struct sto_opts *opts, int64_t today)
                 put_at(st, s, today + (h < 2 ? h : h + 10) * TS_HOUR_MS + k, 1);
         flush_to(st, STO_LEVEL_FILES);
     }
-    assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, EXPIRING_SERIES), today, today + DAY), 0);
+    assert_int_equal(sto_delete(sto_writer(st, 0), kit_series(st, EXPIRING_SERIES), today, today + DAY), 0);
     flush_to(st, STO_LEVEL_FILES);
     assert_int_equal(stat_of(st, "files.count"), FILES + 2);
     kit_close(st);

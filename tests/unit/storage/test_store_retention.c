@@ -28,10 +28,10 @@ static void test_store_retention__what_is_expired_is_in_no_answer(void **state)
     clocks(T0 + 1, 1001);
     assert_int_equal(seen(st, 0).n, 30); /* from that very millisecond on */
     put_at(st, 0, T0 - 40 * DAY, 1);     /* in memory too */
-    sto_port_turn(sto_port(st, 0));
+    sto_writer_turn(sto_writer(st, 0));
     assert_int_equal(seen(st, 0).n, 30);
     /* A delete that ends in the future is in nobody's way. */
-    assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 1), 0, STO_MAX_TS_MS), 0);
+    assert_int_equal(sto_delete(sto_writer(st, 0), kit_series(st, 1), 0, STO_MAX_TS_MS), 0);
     flush_to(st, STO_LEVEL_FILES);
     clocks(T0 + 31 * DAY, 1000 + 31 * DAY);
     flush_to(st, STO_LEVEL_COMPACT);
@@ -198,7 +198,7 @@ static void test_store_retention__a_start_with_a_wrong_clock_removes_nothing(voi
     }
     clocks(T0 + 2000, 6000); /* the clock is set right */
     put_at(st, 0, T0 + 1000, 5);
-    sto_port_turn(sto_port(st, 0));
+    sto_writer_turn(sto_writer(st, 0));
     assert_int_equal(seen(st, 0).sum, 6);
     flush_to(st, STO_LEVEL_FILES);
     put_at(st, 0, T0 + 1500, 9);
@@ -218,7 +218,7 @@ static void test_store_retention__a_cutoff_leaves_memory_alone(void **state)
     put_at(st, 0, T0, 1);
     flush_to(st, STO_LEVEL_FILES);
     put_at(st, 0, T0 + 1000, 5);
-    sto_port_turn(sto_port(st, 0));
+    sto_writer_turn(sto_writer(st, 0));
     clocks(T0 + 100 * DAY, 1000);
     assert_int_equal(sto_store_pump_merges(st, NULL), 0);
     clocks(T0 + 108 * DAY, 1000 + 8 * DAY);
@@ -226,7 +226,7 @@ static void test_store_retention__a_cutoff_leaves_memory_alone(void **state)
     assert_int_equal(stat_of(st, "files.points"), 0); /* it has gone */
     clocks(T0 + 8 * DAY, 1000 + 8 * DAY);
     put_at(st, 0, T0 + 2000, 9);
-    sto_port_turn(sto_port(st, 0));
+    sto_writer_turn(sto_writer(st, 0));
     assert_int_equal(seen(st, 0).sum, 14);
     flush_to(st, STO_LEVEL_FILES);
     flush_to(st, STO_LEVEL_COMPACT);
@@ -456,7 +456,7 @@ static void test_store_retention__deletes_of_what_is_kept_stay(void **state)
     for (int64_t i = 0; i < 100; i++)
         put_at(st, 0, T0 + i * 1000, 1);
     flush_to(st, STO_LEVEL_FILES);
-    assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 0), T0 - 100 * DAY, T0), 0);
+    assert_int_equal(sto_delete(sto_writer(st, 0), kit_series(st, 0), T0 - 100 * DAY, T0), 0);
     flush_to(st, STO_LEVEL_FILES);
     for (int k = 0; k < 3; k++) {
         assert_int_equal(sto_store_pump_merges(st, NULL), 0); /* too few are deleted to write the file anew */

@@ -12,12 +12,12 @@
 
 static void put(struct sto_store *st, struct diary *d, unsigned series, int64_t ts_ms, int64_t v)
 {
-    assert_int_equal(kit_op(st, sto_port(st, 0), d, series, STO_OP_PUT, ts_ms, v), 0);
+    assert_int_equal(kit_op(st, sto_writer(st, 0), d, series, STO_OP_PUT, ts_ms, v), 0);
 }
 
 static void del(struct sto_store *st, struct diary *d, unsigned series, int64_t from_ms, int64_t to_ms)
 {
-    assert_int_equal(kit_op(st, sto_port(st, 0), d, series, STO_OP_DEL, from_ms, to_ms), 0);
+    assert_int_equal(kit_op(st, sto_writer(st, 0), d, series, STO_OP_DEL, from_ms, to_ms), 0);
 }
 
 static void test_store_ship__memory_is_shipped_without_a_flush(void **state)
@@ -103,9 +103,9 @@ static void test_store_ship__a_delete_spares_newer_hours(void **state)
     ship_flush(st);
     /* The delete and the newest hour arrive, then the store is away. */
     ship_turn(st);
-    sto_memory_remote_away_after(r, 2);
+    sto_memory_remote_unreachable_after(r, 2);
     assert_int_equal(sto_ship(st, &err), TS_EBACKEND);
-    sto_memory_remote_set_away(r, false);
+    sto_memory_remote_set_unreachable(r, false);
     kit_close(st);
     st = kit_open(&opts);
     put(st, &d, 0, T0 + 2 * TS_HOUR_MS + 1000, 6);
@@ -133,7 +133,7 @@ static void test_store_ship__additions_stay(void **state)
     put(st, &d, 0, T0 + 1000, 10);
     ship_flush(st);
     ship_all(st);
-    assert_int_equal(kit_op(st, sto_port(st, 0), &d, 0, STO_OP_ADD, T0, 5), 0);
+    assert_int_equal(kit_op(st, sto_writer(st, 0), &d, 0, STO_OP_ADD, T0, 5), 0);
     put(st, &d, 0, T0 + 2000, 7);
     ship_flush(st);
     ship_all(st);
@@ -206,7 +206,8 @@ static void test_store_ship__a_file_stays_above_an_older_one(void **state)
         ship_all(st);
         assert_int_equal(sto_drop_shipped(st, STO_MAX_TS_MS, NULL), 0);
         assert_int_equal(ship_stat(st, "files.count"), 0);
-        assert_int_equal(kit_op(st, sto_port(st, 0), &d, 0, STO_OP_ADD, held_ms, 5), 0); /* is not shipped */
+        assert_int_equal(kit_op(st, sto_writer(st, 0), &d, 0, STO_OP_ADD, held_ms, 5),
+                         0); /* is not shipped */
         put(st, &d, 0, both_ms, 7);
         ship_flush(st);
         put(st, &d, 0, both_ms, 8);
@@ -445,7 +446,7 @@ static void test_store_ship__shipped_files_go_beside_a_merge(void **state)
 static void fail_somehow(struct sto_remote *r, uint64_t *rnd)
 {
     if (t_rand(rnd) % 2)
-        sto_memory_remote_away_after(r, t_rand(rnd) % 8);
+        sto_memory_remote_unreachable_after(r, t_rand(rnd) % 8);
     else
         sto_memory_remote_cut_next(r, t_rand(rnd) % 3);
 }
@@ -483,7 +484,7 @@ static void life(uint64_t seed)
         case 2:
             fail_somehow(r, &rnd);
             (void)sto_ship(st, NULL);
-            sto_memory_remote_set_away(r, false);
+            sto_memory_remote_set_unreachable(r, false);
             sto_memory_remote_cut_next(r, SIZE_MAX);
             break;
         case 3:
@@ -544,7 +545,7 @@ static void test_store_ship__the_thread_ships(void **state)
     struct diary d = {0};
     for (int i = 0; i < 500; i++)
         put(st, &d, (unsigned)i % N_SERIES, T0 + i * 100000, i);
-    sto_port_turn(sto_port(st, 0));
+    sto_writer_turn(sto_writer(st, 0));
     assert_int_equal(sto_flush(st, STO_LEVEL_FILES, NULL), 0);
     while (r_stat(r, "points") < 500) /* it ends when the thread has done it; ctest ends it otherwise */
         (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);

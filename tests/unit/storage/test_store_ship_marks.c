@@ -43,7 +43,7 @@ static void teardown(struct both *b)
 
 static void op(struct both *b, unsigned series, enum sto_op op, int64_t ts_ms, int64_t m)
 {
-    assert_int_equal(kit_op(b->st, sto_port(b->st, 0), &b->d, series, op, ts_ms, m), 0);
+    assert_int_equal(kit_op(b->st, sto_writer(b->st, 0), &b->d, series, op, ts_ms, m), 0);
 }
 
 /* The point that was put is in a file, the addition in memory: what was shipped
@@ -79,7 +79,7 @@ static void test_ship_marks__a_delete_that_is_lost_hides_nothing(void **state)
     ship_flush(b.st);
     size_t n = b.d.n;
     op(&b, 0, STO_OP_DEL, T0, T0);
-    sto_port_turn(sto_port(b.st, 0)); /* in the log, which is not synced */
+    sto_writer_turn(sto_writer(b.st, 0)); /* in the log, which is not synced */
     assert_int_equal(sto_ship(b.st, NULL), 0);
     kit_expect_all(b.st, &b.d, "the delete is in memory");
     t_faultfs_power_cut(b.f);
@@ -141,9 +141,9 @@ static void test_ship_marks__merges_keep_the_order_after_half_a_pass(void **stat
     op(&b, 1, STO_OP_DEL, T0 + 2 * TS_DAY_MS, T0 + 2 * TS_DAY_MS + 1000);
     op(&b, 2, STO_OP_PUT, T0 + 2 * TS_DAY_MS, 4);
     ship_flush(b.st);
-    sto_memory_remote_away_after(b.r, 2); /* the delete, and the newest hour */
+    sto_memory_remote_unreachable_after(b.r, 2); /* the delete, and the newest hour */
     assert_int_equal(sto_ship(b.st, &err), TS_EBACKEND);
-    sto_memory_remote_set_away(b.r, false);
+    sto_memory_remote_set_unreachable(b.r, false);
     kit_expect_all(b.st, &b.d, "half a pass");
     assert_int_equal(sto_flush(b.st, STO_LEVEL_COMPACT, NULL), 0);
     kit_expect_all(b.st, &b.d, "merged");

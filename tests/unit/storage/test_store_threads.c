@@ -1,5 +1,5 @@
 /*
- * test_store_threads.c - a whole store used by many threads: ports, readers, flushes and compactions at once,
+ * test_store_threads.c - a whole store used by many threads: writers, readers, flushes and compactions at once,
  * and closing in the middle of it.
  *
  * Runs on the file system in memory without faults. What is compared does not depend on who was faster.
@@ -22,14 +22,14 @@ struct crowd {
     char why[TS_ERROR_TEXT_BYTES]; /* of the first that went wrong */
 };
 
-/* One port's thread. */
+/* One writer's thread. */
 struct worker {
     struct crowd *c;
-    unsigned port;
+    unsigned writer;
     int64_t first, n;      /* numbers of the points it puts */
     atomic_int n_answered; /* barriers */
     int n_asked;           /* barriers */
-    bool loop;             /* worker mode: run the port until told to stop */
+    bool loop;             /* worker mode: run the writer until told to stop */
 };
 
 static void went_wrong(struct crowd *c, const char *why)
@@ -81,29 +81,29 @@ static void on_answer(void *arg, int rc, const struct ts_error *err)
 static void *put_points(void *arg)
 {
     struct worker *w = arg;
-    struct sto_port *port = sto_port(w->c->st, w->port);
+    struct sto_writer *writer = sto_writer(w->c->st, w->writer);
     for (int64_t k = w->first; k < w->first + w->n; k++) {
-        for (unsigned s = w->port; s < N_SERIES; s += 2)
-            while (sto_put(port, w->c->series[s], T0 + k * 1000, (struct ts_num){.m = k, .kind = TS_NUM_INT},
-                           false) == TS_EBUSY)
-                sto_port_turn(port);
+        for (unsigned s = w->writer; s < N_SERIES; s += 2)
+            while (sto_put(writer, w->c->series[s], T0 + k * 1000,
+                           (struct ts_num){.m = k, .kind = TS_NUM_INT}, false) == TS_EBUSY)
+                sto_writer_turn(writer);
         if (k % 200 != 199)
             continue;
-        sto_port_barrier(port, k % 400 == 399 ? STO_LEVEL_DISK : STO_LEVEL_LOG, on_answer, w);
+        sto_writer_barrier(writer, k % 400 == 399 ? STO_LEVEL_DISK : STO_LEVEL_LOG, on_answer, w);
         w->n_asked++;
         while (atomic_load(&w->n_answered) < w->n_asked) {
-            struct pollfd p = {.fd = sto_port_fd(port), .events = POLLIN};
+            struct pollfd p = {.fd = sto_writer_fd(writer), .events = POLLIN};
             (void)poll(&p, 1, 1000);
-            sto_port_turn(port);
+            sto_writer_turn(writer);
         }
         bool counted;
-        if (count_points(w->c, w->port, &counted) != k + 1 || !counted)
+        if (count_points(w->c, w->writer, &counted) != k + 1 || !counted)
             went_wrong(w->c, "a confirmed point is not seen");
     }
     while (w->loop && !atomic_load(&w->c->stop_workers)) { /* others' batches come to us */
-        struct pollfd p = {.fd = sto_port_fd(port), .events = POLLIN};
+        struct pollfd p = {.fd = sto_writer_fd(writer), .events = POLLIN};
         (void)poll(&p, 1, 5);
-        sto_port_turn(port);
+        sto_writer_turn(writer);
     }
     return NULL;
 }
@@ -140,24 +140,24 @@ static void crowd_check(const struct crowd *c)
         fail_msg("%u things went wrong, first: %s", atomic_load(&c->n_bad), c->why);
 }
 
-/* Two putting threads among n_ports ports, a reader, two that flush and compact at once; then closed, opened
- * with other ports, the same answer. */
-static void crowd_run(struct t_faultfs *f, unsigned n_ports, bool own_threads, int64_t first, int64_t n)
+/* Two putting threads among n_writers writers, a reader, two that flush and compact at once; then closed, opened
+ * with other writers, the same answer. */
+static void crowd_run(struct t_faultfs *f, unsigned n_writers, bool own_threads, int64_t first, int64_t n)
 {
     struct crowd c = {0};
-    struct sto_opts opts = KIT_OPTS(f, n_ports);
+    struct sto_opts opts = KIT_OPTS(f, n_writers);
     opts.own_threads = own_threads;
     opts.n_shards = N_SHARDS;
     opts.no_background = false;
     opts.memstore_bytes = 1 << 16;
     opts.wal_sync_interval_ms = 1;
     crowd_open(&c, &opts);
-    unsigned n_putting = n_ports > 1 ? 2 : 1, n_workers = own_threads ? n_putting : n_ports;
+    unsigned n_putting = n_writers > 1 ? 2 : 1, n_workers = own_threads ? n_putting : n_writers;
     struct worker workers[8] = {{0}};
     pthread_t putting[8], reading, flushing[2];
     for (unsigned i = 0; i < n_workers; i++) {
         workers[i] = (struct worker){
-            .c = &c, .port = i, .first = first, .n = i < n_putting ? n : 0, .loop = !own_threads};
+            .c = &c, .writer = i, .first = first, .n = i < n_putting ? n : 0, .loop = !own_threads};
         assert_int_equal(pthread_create(&putting[i], NULL, put_points, &workers[i]), 0);
     }
     assert_int_equal(pthread_create(&reading, NULL, read_points, &c), 0);
@@ -182,7 +182,7 @@ static void crowd_run(struct t_faultfs *f, unsigned n_ports, bool own_threads, i
         pthread_join(putting[i], NULL);
     crowd_check(&c);
     kit_close(c.st);
-    opts.n_ports = n_ports % 7 + 1;
+    opts.n_writers = n_writers % 7 + 1;
     opts.own_threads = true;
     crowd_open(&c, &opts);
     for (unsigned s = 0; s < n_putting; s++) {
@@ -197,10 +197,10 @@ static void crowd_run(struct t_faultfs *f, unsigned n_ports, bool own_threads, i
 static void test_store_threads__everything_at_once(void **state)
 {
     (void)state;
-    static const unsigned ports[] = {1, 2, 7};
+    static const unsigned writers[] = {1, 2, 7};
     for (unsigned i = 0; i < 3; i++) {
         struct t_faultfs *f = t_faultfs_new(i);
-        crowd_run(f, ports[i], true, 0, 6000);
+        crowd_run(f, writers[i], true, 0, 6000);
         t_faultfs_free(f);
     }
 }
@@ -209,10 +209,10 @@ static void test_store_threads__everything_at_once(void **state)
 static void test_store_threads__workers_run_the_owners(void **state)
 {
     (void)state;
-    static const unsigned ports[] = {1, 2, 7};
+    static const unsigned writers[] = {1, 2, 7};
     for (unsigned i = 0; i < 3; i++) {
         struct t_faultfs *f = t_faultfs_new(i);
-        crowd_run(f, ports[i], false, 0, 4000);
+        crowd_run(f, writers[i], false, 0, 4000);
         t_faultfs_free(f);
     }
 }
@@ -232,13 +232,13 @@ static void test_store_threads__closing_in_the_middle_of_a_compaction(void **sta
         for (unsigned i = 0; i < 400; i++) {
             uint64_t r = t_rand(&rnd);
             unsigned s = (unsigned)(r % N_SERIES);
-            assert_int_equal(kit_op(st, sto_port(st, s % (1 + round % 3)), &d, s,
+            assert_int_equal(kit_op(st, sto_writer(st, s % (1 + round % 3)), &d, s,
                                     r & 64 ? STO_OP_PUT : STO_OP_ADD, T0 + (int64_t)(r >> 8 & 4095) * 1000,
                                     (int64_t)(r >> 32 & 255)),
                              0);
         }
         for (unsigned i = 0; i < 3; i++)
-            sto_port_turn(sto_port(st, i % (1 + round % 3)));
+            sto_writer_turn(sto_writer(st, i % (1 + round % 3)));
         assert_int_equal(sto_flush(st, STO_LEVEL_FILES, &err), 0);
         if (round % 5 == 4)
             kit_expect_all(st, &d, "before closing");
@@ -263,17 +263,17 @@ static void test_store_threads__closing_with_barriers_under_way(void **state)
 {
     (void)state;
     for (unsigned own = 0; own < 2; own++)
-        for (unsigned n_ports = 1; n_ports <= 3; n_ports++) {
+        for (unsigned n_writers = 1; n_writers <= 3; n_writers++) {
             struct t_faultfs *f = t_faultfs_new(1);
-            struct sto_opts opts = KIT_OPTS(f, n_ports);
+            struct sto_opts opts = KIT_OPTS(f, n_writers);
             opts.own_threads = own;
             struct sto_store *st = kit_open(&opts);
             struct diary d = {0};
             int n_answers = 0;
             for (unsigned i = 0; i < 50; i++) {
-                kit_op(st, sto_port(st, i % n_ports), &d, i % N_SERIES, STO_OP_PUT, T0 + i * 1000, i);
-                sto_port_barrier(sto_port(st, i % n_ports), i & 1 ? STO_LEVEL_DISK : STO_LEVEL_LOG, never,
-                                 &n_answers);
+                kit_op(st, sto_writer(st, i % n_writers), &d, i % N_SERIES, STO_OP_PUT, T0 + i * 1000, i);
+                sto_writer_barrier(sto_writer(st, i % n_writers), i & 1 ? STO_LEVEL_DISK : STO_LEVEL_LOG,
+                                   never, &n_answers);
             }
             kit_close(st);
             assert_int_equal(n_answers, 0);
@@ -299,9 +299,9 @@ static void test_store_threads__closing_while_a_flush_waits_for_workers(void **s
         struct sto_store *st = kit_open(&opts);
         struct diary d = {0};
         for (unsigned i = 0; i < 12; i++)
-            kit_op(st, sto_port(st, 0), &d, i % N_SERIES, STO_OP_PUT, T0 + i * 1000, i);
-        sto_port_turn(sto_port(st, 0));
-        sto_port_turn(sto_port(st, 1)); /* the flush thread is told, and nobody turns a port any more */
+            kit_op(st, sto_writer(st, 0), &d, i % N_SERIES, STO_OP_PUT, T0 + i * 1000, i);
+        sto_writer_turn(sto_writer(st, 0));
+        sto_writer_turn(sto_writer(st, 1)); /* the flush thread is told, and nobody turns a writer any more */
         if (round & 1)
             sto_compact_soon(st);
         kit_close(st);
@@ -317,12 +317,12 @@ static void test_store_threads__closing_while_a_flush_waits_for_workers(void **s
 static void test_store_threads__any_number_of_ports_reads_what_another_wrote(void **state)
 {
     (void)state;
-    static const unsigned ports[] = {1, 2, 7, 16, 20, 3, 1};
+    static const unsigned writers[] = {1, 2, 7, 16, 20, 3, 1};
     struct t_faultfs *f = t_faultfs_new(3);
     struct diary d = {0};
     uint64_t rnd = 99;
     for (unsigned p = 0; p < 7; p++) {
-        struct sto_opts opts = KIT_OPTS(f, ports[p]);
+        struct sto_opts opts = KIT_OPTS(f, writers[p]);
         opts.n_shards = N_SHARDS;
         struct sto_store *st = kit_open(&opts);
         struct ts_error err = {0};
@@ -332,12 +332,12 @@ static void test_store_threads__any_number_of_ports_reads_what_another_wrote(voi
             unsigned s = (unsigned)(r % N_SERIES);
             enum sto_op op = r % 50 == 0 ? STO_OP_DEL : r & 1024 ? STO_OP_PUT : STO_OP_ADD;
             int64_t t = T0 + (int64_t)(r >> 20 & 511) * 1000;
-            assert_int_equal(kit_op(st, sto_port(st, s % ports[p]), &d, s, op, t,
+            assert_int_equal(kit_op(st, sto_writer(st, s % writers[p]), &d, s, op, t,
                                     op == STO_OP_DEL ? t + 30000 : (int64_t)(r >> 32 & 255)),
                              0);
         }
-        for (unsigned i = 0; i < ports[p]; i++)
-            sto_port_turn(sto_port(st, i));
+        for (unsigned i = 0; i < writers[p]; i++)
+            sto_writer_turn(sto_writer(st, i));
         assert_int_equal(sto_flush(st, p % 3 == 2 ? STO_LEVEL_FILES : STO_LEVEL_LOG, &err), 0);
         kit_expect_all(st, &d, "put");
         if (p % 2 == 0) { /* killed: what the kernel has stays */

@@ -97,7 +97,7 @@ static void test_store_windows__a_run_between_small_files_stops_them_alone(void 
         put_at(st, 0, T0 + (i % 2 ? 3 : -3) * TS_HOUR_MS + i * 60000, 1);
         flush_to(st, STO_LEVEL_FILES);
     }
-    assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 0), T0, T0 + 999), 0);
+    assert_int_equal(sto_delete(sto_writer(st, 0), kit_series(st, 0), T0, T0 + 999), 0);
     flush_to(st, STO_LEVEL_COMPACT); /* files that do not overlap stay as they are */
     assert_int_equal(stat_of(st, "files.count"), 1 + FILES);
     assert_int_equal(sto_store_pump_merges(st, NULL), 0);
@@ -128,16 +128,16 @@ static void test_store_windows__the_ends_of_time(void **state)
     for (int64_t round = 0; round < FILES; round++) {
         for (size_t i = 0; i < sizeof times / sizeof *times; i++)
             for (unsigned s = 0; s < 2; s++)
-                assert_int_equal(
-                    kit_op(st, sto_port(st, 0), &d, s, round % 3 ? STO_OP_PUT : STO_OP_ADD, times[i], round),
-                    0);
+                assert_int_equal(kit_op(st, sto_writer(st, 0), &d, s, round % 3 ? STO_OP_PUT : STO_OP_ADD,
+                                        times[i], round),
+                                 0);
         flush_to(st, STO_LEVEL_FILES);
         if (round % 7 == 6)
             assert_int_equal(sto_store_pump_merges(st, NULL), 0);
     }
-    assert_int_equal(kit_op(st, sto_port(st, 0), &d, 0, STO_OP_DEL, STO_MIN_TS_MS, STO_MIN_TS_MS), 0);
-    assert_int_equal(kit_op(st, sto_port(st, 0), &d, 0, STO_OP_DEL, STO_MAX_TS_MS, STO_MAX_TS_MS), 0);
-    assert_int_equal(kit_op(st, sto_port(st, 0), &d, 1, STO_OP_DEL, STO_MIN_TS_MS, -1), 0);
+    assert_int_equal(kit_op(st, sto_writer(st, 0), &d, 0, STO_OP_DEL, STO_MIN_TS_MS, STO_MIN_TS_MS), 0);
+    assert_int_equal(kit_op(st, sto_writer(st, 0), &d, 0, STO_OP_DEL, STO_MAX_TS_MS, STO_MAX_TS_MS), 0);
+    assert_int_equal(kit_op(st, sto_writer(st, 0), &d, 1, STO_OP_DEL, STO_MIN_TS_MS, -1), 0);
     flush_to(st, STO_LEVEL_FILES);
     kit_expect_all(st, &d, "in files");
     assert_int_equal(sto_store_pump_merges(st, NULL), 0);
@@ -163,7 +163,7 @@ static void test_store_windows__deletes_at_the_ends_of_a_file_stay(void **state)
         for (int64_t i = 0; i < 10; i++)
             put_at(st, 0, T0 + i * 1000, 1);
         flush_to(st, STO_LEVEL_FILES);
-        assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 0), T0 + at, T0 + at), 0);
+        assert_int_equal(sto_delete(sto_writer(st, 0), kit_series(st, 0), T0 + at, T0 + at), 0);
         flush_to(st, STO_LEVEL_FILES);
         assert_int_equal(sto_store_pump_merges(st, NULL), 0);
         assert_int_equal(seen(st, 0).n, 9);
@@ -188,14 +188,15 @@ static void test_store_windows__tombstones_gather(void **state)
     for (int64_t i = 0; i < 10; i++) /* with a delete that is older than all points of the other file */
         put_at(st, 1, T0 - DAY + i * 1000, 1);
     flush_to(st, STO_LEVEL_FILES);
-    assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 1), T0 - DAY, T0 - DAY), 0);
+    assert_int_equal(sto_delete(sto_writer(st, 0), kit_series(st, 1), T0 - DAY, T0 - DAY), 0);
     flush_to(st, STO_LEVEL_FILES);
     for (int64_t i = 0; i < N_POINTS; i++)
         put_at(st, 0, T0 + i * 1000, 1);
     flush_to(st, STO_LEVEL_FILES);
     for (int64_t round = 0; round < N_ROUNDS; round++) {
         for (unsigned i = 0; i < STO_TIER_FILES; i++, n++) {
-            assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 0), T0 + n * 1000, T0 + n * 1000), 0);
+            assert_int_equal(sto_delete(sto_writer(st, 0), kit_series(st, 0), T0 + n * 1000, T0 + n * 1000),
+                             0);
             flush_to(st, STO_LEVEL_FILES);
         }
         uint64_t written = stat_of(st, "compaction.points"), files = stat_of(st, "files.count");
@@ -263,7 +264,7 @@ static uint64_t paused_ms(uint64_t bytes_per_s)
         for (int64_t hour = 0; hour < 1000; hour++) {
             for (int64_t i = 0; i < 20; i++)
                 put_at(st, 0, T0 - hour * 3600000 + i * 1000 + k, (int64_t)(t_random(&x) >> 2));
-            sto_port_turn(sto_port(st, 0));
+            sto_writer_turn(sto_writer(st, 0));
         }
         flush_to(st, STO_LEVEL_FILES);
     }
@@ -373,7 +374,7 @@ static struct sto_store *noisy_day(struct t_faultfs *f)
     for (int64_t k = 0; k < 20000; k++) {
         put_at(st, 0, T0 + k * 1000, (int64_t)(t_random(&x) >> 2));
         if (k % 100 == 0)
-            sto_port_turn(sto_port(st, 0));
+            sto_writer_turn(sto_writer(st, 0));
     }
     flush_to(st, STO_LEVEL_COMPACT);
     return st;
@@ -389,13 +390,13 @@ static void test_store_windows__deletes_make_room_on_a_full_disk(void **state)
     uint64_t bytes = stat_of(st, "files.bytes");
     leave_room(f, bytes / 2);
     /* Too little goes: what would be left does not fit, and nothing of it stays. */
-    assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 0), T0, T0 + 2000000), 0);
-    sto_port_turn(sto_port(st, 0));
+    assert_int_equal(sto_delete(sto_writer(st, 0), kit_series(st, 0), T0, T0 + 2000000), 0);
+    sto_writer_turn(sto_writer(st, 0));
     assert_int_equal(sto_flush(st, STO_LEVEL_COMPACT, &err), TS_ENOSPC);
     assert_true(stat_of(st, "files.bytes") < bytes + 2000);
     assert_int_equal(seen(st, 0).n, 20000 - 2001);
-    assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 0), T0 + 5000000, STO_MAX_TS_MS), 0);
-    sto_port_turn(sto_port(st, 0));
+    assert_int_equal(sto_delete(sto_writer(st, 0), kit_series(st, 0), T0 + 5000000, STO_MAX_TS_MS), 0);
+    sto_writer_turn(sto_writer(st, 0));
     flush_to(st, STO_LEVEL_COMPACT);
     assert_true(stat_of(st, "files.bytes") < bytes / 4);
     assert_int_equal(seen(st, 0).n, 2999);
@@ -418,13 +419,14 @@ static void test_store_windows__deleted_rows_of_settled_windows_go(void **state)
     flush_to(st, STO_LEVEL_FILES);
     assert_int_equal(sto_store_pump_merges(st, NULL), 0);
     assert_int_equal(stat_of(st, "files.points"), 12000);
-    assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 0), 0, STO_MAX_TS_MS), 0);
+    assert_int_equal(sto_delete(sto_writer(st, 0), kit_series(st, 0), 0, STO_MAX_TS_MS), 0);
     flush_to(st, STO_LEVEL_FILES);
     assert_int_equal(sto_store_pump_merges(st, NULL), 0);
     /* It was half of each file. Those of the last days will be joined soon and wait. */
     assert_true(stat_of(st, "files.points") <= 6000 + 8 * 60);
     /* A hundredth of the points is not worth it yet. */
-    assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 2), T0 - 99 * DAY, T0 - 99 * DAY + 59000), 0);
+    assert_int_equal(sto_delete(sto_writer(st, 0), kit_series(st, 2), T0 - 99 * DAY, T0 - 99 * DAY + 59000),
+                     0);
     flush_to(st, STO_LEVEL_FILES);
     for (int64_t d = 1; d < 40; d++) {
         clocks(T0 + d * DAY, 1000 + d * DAY);
@@ -454,7 +456,7 @@ static void test_store_windows__a_delete_is_carried_out_once(void **state)
     for (int64_t k = 0; k < 10; k++) /* a newer file over it, so that its generations can't be claimed */
         put_at(st, 0, T0 + k * 100000, 2);
     flush_to(st, STO_LEVEL_FILES);
-    assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 0), T0 + 300000, T0 + 799999), 0);
+    assert_int_equal(sto_delete(sto_writer(st, 0), kit_series(st, 0), T0 + 300000, T0 + 799999), 0);
     flush_to(st, STO_LEVEL_FILES);
     assert_int_equal(sto_store_pump_merges(st, NULL), 0);
     assert_int_equal(seen(st, 0).n, 500);
@@ -491,7 +493,7 @@ static void test_store_windows__flushes_leave_spare_descriptors(void **state)
                             .create = true,
                             .no_background = true,
                             .pumped = true,
-                            .n_ports = 1,
+                            .n_writers = 1,
                             .big_day_points = 1};
     clocks(T0 + DAY, 1000);
     assert_int_equal(ts_fs_keep_spare(), TS_FS_SPARE);

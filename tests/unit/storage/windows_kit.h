@@ -22,14 +22,14 @@ static inline struct sto_store *open_at(struct t_faultfs *f, int64_t retention_d
 
 static inline void put_at(struct sto_store *st, unsigned series, int64_t ts_ms, int64_t v)
 {
-    assert_int_equal(sto_put(sto_port(st, 0), kit_series(st, series), ts_ms, (struct ts_num){.m = v}, true),
+    assert_int_equal(sto_put(sto_writer(st, 0), kit_series(st, series), ts_ms, (struct ts_num){.m = v}, true),
                      0);
 }
 
 static inline void flush_to(struct sto_store *st, enum sto_level level)
 {
     struct ts_error err = {0};
-    sto_port_turn(sto_port(st, 0));
+    sto_writer_turn(sto_writer(st, 0));
     if (sto_flush(st, level, &err) < 0)
         fail_msg("flush: %s", err.text);
 }

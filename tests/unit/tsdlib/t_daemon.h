@@ -71,7 +71,7 @@ static inline void t_daemon_open_as(struct t_daemon *t, const char *const *keys,
     opts.dir = fs ? "/db" : t->dir;
     opts.create = true;
     opts.no_background = !background;
-    opts.n_ports = 1;
+    opts.n_writers = 1;
     if (rc == 0)
         rc = sto_open(&opts, &t->d.store, &err);
     t_daemon_check(rc, &err);

@@ -39,12 +39,12 @@ static inline void t_open_with(struct t_ingest *t, bool compat, struct sto_opts 
     t_folder_make(t->dir);
     opts.dir = t->dir;
     opts.create = opts.no_background = true;
-    opts.n_ports = 1;
+    opts.n_writers = 1;
     opts.wal_sync = STO_SYNC_NONE;
     if (sto_open(&opts, &t->store, &err) < 0)
         fail_msg("%s", err.text);
     tsd_rules_init(&t->rules, compat, true, 0, NULL);
-    tsd_ingest_init(&t->in, &t->rules, t->store, sto_port(t->store, 0), 1 << 20);
+    tsd_ingest_init(&t->in, &t->rules, t->store, sto_writer(t->store, 0), 1 << 20);
     ts_buf_init(&t->out, 1 << 20);
     ts_buf_init(&t->text, 0);
     ts_buf_init(&t->exported, 0);

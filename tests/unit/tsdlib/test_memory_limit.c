@@ -267,8 +267,8 @@ static void put_point(struct sto_store *st, int64_t t_ms, enum sto_level level)
     assert_int_equal(
         sto_series_resolve(sto_store_catalog(st), TS_SLICE_LIT("m a=b"), 1, &tag, 1, true, &series, &err), 0);
     assert_int_equal(
-        sto_put(sto_port(st, 0), series, t_ms, (struct ts_num){.m = 1, .kind = TS_NUM_INT}, false), 0);
-    sto_port_turn(sto_port(st, 0));
+        sto_put(sto_writer(st, 0), series, t_ms, (struct ts_num){.m = 1, .kind = TS_NUM_INT}, false), 0);
+    sto_writer_turn(sto_writer(st, 0));
     assert_int_equal(sto_flush(st, level, &err), 0);
 }
 
@@ -311,7 +311,7 @@ static void test_memory_limit__what_a_store_holds_is_measured(void **state)
     static struct tsd_memory m;
     struct tsd_settings s = {.memory_limit_bytes = 512 * MIB};
     struct sto_opts opts = {
-        .dir = root, .create = true, .n_ports = 1, .own_threads = true, .no_background = true};
+        .dir = root, .create = true, .n_writers = 1, .own_threads = true, .no_background = true};
     struct sto_store *st;
     struct ts_error err = {0};
     (void)state;

@@ -15,13 +15,13 @@
 #include "tsd/protocols/http/parser.h"
 #include "tsd/net/worker.h"
 
-#define HTTP_CHOKE_BYTES ((size_t)1 << 20)  /* replies to pipelined requests a client may leave unread, */
-#define HTTP_CHOKE_LEAST ((size_t)64 << 10) /* while memory for replies is short */
-#define HTTP_TURN_NS     ((int64_t)500000) /* of pipelined requests; then other connections have their turn */
-#define HTTP_GONE_MS     5000 /* a client that shut its side gets its reply if it comes within this time */
-#define HTTP_BODY_KEEP   ((size_t)4 << 10) /* larger buffers are given back after the request */
-#define HTTP_HEAD_KEEP   ((size_t)1 << 10) /* the same for heads */
-#define HTTP_TELL_BYTES  12                /* "PUT https://": enough to distinguish a request from a line */
+#define HTTP_CHOKE_BYTES    ((size_t)1 << 20)  /* replies to pipelined requests a client may leave unread, */
+#define HTTP_CHOKE_LEAST    ((size_t)64 << 10) /* while memory for replies is short */
+#define HTTP_TURN_NS        ((int64_t)500000) /* of pipelined requests; then other connections have their turn */
+#define HTTP_GONE_MS        5000 /* a client that shut its side gets its reply if it comes within this time */
+#define HTTP_BODY_KEEP      ((size_t)4 << 10) /* larger buffers are given back after the request */
+#define HTTP_HEAD_KEEP      ((size_t)1 << 10) /* the same for heads */
+#define HTTP_DISTINCT_BYTES 12 /* "PUT https://": enough to distinguish a request from a line */
 
 struct http_conn {
     struct tsd_parser parser; /* of its bytes; holds the head of the request */
@@ -340,7 +340,7 @@ static int http_match(const struct tsd_worker *w, const char *p, size_t n)
         return 1;
     if (p[4] != 'h')
         return 0;
-    if (n < HTTP_TELL_BYTES)
+    if (n < HTTP_DISTINCT_BYTES)
         return memchr(p, '\n', n) ? 0 : -1;
     return !memcmp(p + 4, "http://", 7) || !memcmp(p + 4, "https://", 8);
 }

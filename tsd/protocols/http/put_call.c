@@ -375,7 +375,7 @@ void tsd_put_serve(struct tsd_req *req, bool tree, tsd_put_one_fn one)
         tsd_reply_error(req, 400, "Missing request content", NULL);
         return;
     }
-    if (!sto_port_ready(req->w->ingest.port)) {
+    if (!sto_writer_ready(req->w->ingest.writer)) {
         put_busy(req, TS_EBUSY, NULL);
         return;
     }

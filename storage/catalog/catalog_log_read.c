@@ -1,17 +1,17 @@
 /*
- * catlog_read.c - apply the records of the catalog's log to the catalog.
+ * catalog_log_read.c - apply the records of the catalog's log to the catalog.
  *
  * The checksum of the log has been verified, yet every length and id is checked before use.
  *
  * Format     docs/FORMAT.md "Catalog"
  * Threads    while the catalog is opened; no other thread uses it
- * Not here   writing (catlog_write.c)
+ * Not here   writing (catalog_log_write.c)
  */
 #include <zstd.h>
 
 #include "base/bytes.h"
 #include "storage/catalog/catalog_int.h"
-#include "storage/catalog/catlog.h"
+#include "storage/catalog/catalog_log.h"
 
 #define AHEAD    8u          /* memory is prefetched for that many items ahead */
 #define MAX_HINT (32u << 20) /* most entries that the log can reserve: 400 MB of untouched pages */
@@ -68,13 +68,13 @@ static uint32_t *get_ids(struct in *in, uint32_t *out_n, int *rc, struct ts_erro
     uint64_t n_runs = get_varint(in), at = 0;
     uint32_t n = 0, *ids = NULL;
     *rc = 0;
-    if (!in->p || n_runs == 0 || n_runs > STO_CATLOG_BLOCK_ITEMS)
+    if (!in->p || n_runs == 0 || n_runs > STO_CATALOG_LOG_BLOCK_ITEMS)
         goto bad;
-    ids = ts_xmalloc(STO_CATLOG_BLOCK_ITEMS * sizeof(*ids));
+    ids = ts_xmalloc(STO_CATALOG_LOG_BLOCK_ITEMS * sizeof(*ids));
     for (uint64_t r = 0; r < n_runs; r++) {
         uint64_t first = at + get_u32(in), len = get_u32(in);
         at = first + len;
-        if (!in->p || len == 0 || len > STO_CATLOG_BLOCK_ITEMS - n || at > UINT32_MAX)
+        if (!in->p || len == 0 || len > STO_CATALOG_LOG_BLOCK_ITEMS - n || at > UINT32_MAX)
             goto bad;
         for (uint64_t id = first; id < at; id++)
             ids[n++] = (uint32_t)id;
@@ -387,13 +387,13 @@ static int replay_gone(struct sto_catalog *cat, struct in *in, struct ts_error *
     uint8_t kind = get_u8(in);
     uint32_t n;
     int rc;
-    if (kind > STO_CATLOG_GONE_SERIES)
+    if (kind > STO_CATALOG_LOG_GONE_SERIES)
         return ts_error_set(err, TS_EVERSION, "catalog: forgotten names of kind %u are from a newer program",
                             kind);
     uint32_t *ids = get_ids(in, &n, &rc, err);
     if (!ids)
         return rc;
-    if (kind == STO_CATLOG_GONE_SERIES) {
+    if (kind == STO_CATALOG_LOG_GONE_SERIES) {
         for (uint32_t i = 0; i < n; i++)
             sto_catalog__replay_gone(cat, ids[i]);
         sto_seriestab__trim(&cat->series);
@@ -432,31 +432,31 @@ static int replay_raw(struct sto_catalog *cat, uint8_t type, struct ts_slice raw
 {
     struct in in = {(const uint8_t *)raw.p, (const uint8_t *)raw.p + raw.n};
     switch (type) {
-    case STO_CATLOG_SIZES:
+    case STO_CATALOG_LOG_SIZES:
         return replay_sizes(cat, &in, err);
-    case STO_CATLOG_NAMES:
+    case STO_CATALOG_LOG_NAMES:
         return replay_names(cat, &in, err);
-    case STO_CATLOG_SERIES:
+    case STO_CATALOG_LOG_SERIES:
         return replay_series(cat, &in, err);
-    case STO_CATLOG_RENAME:
+    case STO_CATALOG_LOG_RENAME:
         return replay_rename(cat, &in, err);
-    case STO_CATLOG_GONE:
+    case STO_CATALOG_LOG_GONE:
         return replay_gone(cat, &in, err);
-    case STO_CATLOG_ASSIGNED:
+    case STO_CATALOG_LOG_ASSIGNED:
         return replay_assigned(cat, &in, err);
     default:
         return ts_error_set(err, TS_EVERSION, "catalog: record of type %u is from a newer program", type);
     }
 }
 
-int sto_catlog__replay(void *arg, struct ts_slice body, struct ts_error *err)
+int sto_catalog_log__replay(void *arg, struct ts_slice body, struct ts_error *err)
 {
     struct in in = {(const uint8_t *)body.p, (const uint8_t *)body.p + body.n};
     uint8_t type = get_u8(&in), flags = get_u8(&in);
     uint64_t n_raw = get_varint(&in);
-    if (!in.p || n_raw > STO_CATLOG_MAX_RAW_BYTES)
+    if (!in.p || n_raw > STO_CATALOG_LOG_MAX_RAW_BYTES)
         return damaged(err, "malformed head of a record");
-    if (flags & ~STO_CATLOG_FLAG_ZSTD)
+    if (flags & ~STO_CATALOG_LOG_FLAG_ZSTD)
         return ts_error_set(err, TS_EVERSION, "catalog: record with flags %u is from a newer program", flags);
     struct ts_slice raw = {(const char *)in.p, left(&in)};
     if (!flags)

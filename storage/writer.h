@@ -1,39 +1,39 @@
 /*
- * port.h - how points reach the owners of their shards: a port belongs to one thread, which fills batches and turns the port.
- * The engine implements it (engine/port.c).
+ * writer.h - how points reach the owners of their shards: a writer belongs to one thread, which fills batches and turns the writer.
+ * The engine implements it (engine/writer.c).
  *
- * Threads    the one that owns the port
- * Not here   single points (sto_put in store.h), which port belongs to whom (sto_port)
+ * Threads    the one that owns the writer
+ * Not here   single points (sto_put in store.h), which writer belongs to whom (sto_writer)
  */
-#ifndef STORAGE_PORT_H
-#define STORAGE_PORT_H
+#ifndef STORAGE_WRITER_H
+#define STORAGE_WRITER_H
 
 #include "base/err.h"
 #include "storage/batch.h"
 
-struct sto_port;
+struct sto_writer;
 
 /** Open batch for the owner of a series' shard, for parsers that put many points. Append to
  * batch->points[batch->n++] while n < STO_BATCH_POINTS, then call again. Returns NULL if the owner is busy or
- * the store refuses puts; sto_port_error returns the reason. */
-struct sto_batch *sto_port_batch(struct sto_port *port, const struct sto_series *series);
-/** Reason of a refusal, to be called after a put or sto_port_batch failed: TS_ENOSPC, TS_ENOMEM, TS_EMFILE or
+ * the store refuses puts; sto_writer_error returns the reason. */
+struct sto_batch *sto_writer_batch(struct sto_writer *writer, const struct sto_series *series);
+/** Reason of a refusal, to be called after a put or sto_writer_batch failed: TS_ENOSPC, TS_ENOMEM, TS_EMFILE or
  * TS_EIO if the store refuses puts, otherwise TS_EBUSY; the text is in err. Never 0. */
-int sto_port_error(const struct sto_port *port, struct ts_error *err);
+int sto_writer_error(const struct sto_writer *writer, struct ts_error *err);
 /** Index of the batch slot of a series, which is the owner of its shard. Until the next call of
- * sto_port_batch or sto_port_turn, series with equal slots share one batch. */
-unsigned sto_port_slot(const struct sto_port *port, const struct sto_series *series);
-/** Send the open batches to the owners of their shards, and apply the batches that other ports sent: write
- * the log, then the memstores. Call it at the end of each turn of the event loop and when sto_port_fd is
+ * sto_writer_batch or sto_writer_turn, series with equal slots share one batch. */
+unsigned sto_writer_slot(const struct sto_writer *writer, const struct sto_series *series);
+/** Send the open batches to the owners of their shards, and apply the batches that other writers sent: write
+ * the log, then the memstores. Call it at the end of each turn of the event loop and when sto_writer_fd is
  * readable. */
-void sto_port_turn(struct sto_port *port);
-/** Descriptor that is readable while sto_port_turn has something to do. The port owns it. */
-int sto_port_fd(const struct sto_port *port);
+void sto_writer_turn(struct sto_writer *writer);
+/** Descriptor that is readable while sto_writer_turn has something to do. The writer owns it. */
+int sto_writer_fd(const struct sto_writer *writer);
 /** May the caller read more input? Returns false once any queue is filled to more than 75 % or memstores wait
  * for a flush, and true again below 50 %. Callers that ignore this may exceed memstore_bytes. The daemon
  * checks before each read of a line socket and before each body, so that it exceeds the limit by one buffer
  * and one body a worker at most. */
-bool sto_port_ready(struct sto_port *port);
+bool sto_writer_ready(struct sto_writer *writer);
 
 enum sto_level {
     STO_LEVEL_LOG,     /* written to the log with write(2) and visible to queries */
@@ -43,20 +43,20 @@ enum sto_level {
 };
 typedef void (*sto_done_fn)(void *arg, int rc, const struct ts_error *err);
 /**
- * Request that everything put into this port before the call reaches a level (LOG or DISK).
+ * Request that everything put into this writer before the call reaches a level (LOG or DISK).
  *
- * @param done  called once with the result, in the thread of the port, from sto_port_turn
+ * @param done  called once with the result, in the thread of the writer, from sto_writer_turn
  *
  * Results that done receives:
  *         0
  *         TS_ENOSPC TS_ENOMEM TS_EMFILE  the disk is full, memory is exhausted or no file can be opened. Some
  *                                        puts wait and are written as soon as that is possible: request
  *                                        another barrier. Additions (sto_add) that wait are dropped and never
- *                                        written; therefore two callers must not add through one port at the
+ *                                        written; therefore two callers must not add through one writer at the
  *                                        same time: each waits for its result first.
  *         TS_EIO                         some puts are lost, or it is unknown until the store is opened again
  *                                        whether they are
  */
-void sto_port_barrier(struct sto_port *port, enum sto_level level, sto_done_fn done, void *arg);
+void sto_writer_barrier(struct sto_writer *writer, enum sto_level level, sto_done_fn done, void *arg);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * port.c - sends points from ports to owners: batches, barriers, changes of generation.
+ * writer.c - sends points from writers to owners: batches, barriers, changes of generation.
  *
- * A port belongs to one thread and has one open batch for each owner. A batch is sent when it is full or the
+ * A writer belongs to one thread and has one open batch for each owner. A batch is sent when it is full or the
  * turn ends. If the thread is the owner itself, the batch is applied at once; otherwise it goes through the
- * owner's queue and comes back empty. What a port sends to an owner arrives in order, so a barrier that
+ * owner's queue and comes back empty. What a writer sends to an owner arrives in order, so a barrier that
  * follows a batch is seen after it.
  *
- * Threads    port: the thread that it belongs to. Owner: the worker of the same number (one thread for both),
+ * Threads    writer: the thread that it belongs to. Owner: the worker of the same number (one thread for both),
  *            or the store's own thread.
  * Invariant  log first, memstore second: a query never shows what a crash would lose
  * Not here   syncing (sync.c), when to flush (flush.c), why puts are refused (refuse.c)
@@ -23,7 +23,7 @@
 /* --- the owner's side --- */
 
 /* A log is broken: wake the sync thread, which ends the process, instead of waiting for its next sync. */
-static void tell_sync(struct sto_engine *e, int rc)
+static void report_sync(struct sto_engine *e, int rc)
 {
     if (rc == TS_EIO && e->sync_runs)
         sto_sync__nudge(e);
@@ -47,7 +47,7 @@ static int owner_write(struct sto_owner *o, const struct sto_point *points, uint
     }
     if (rc < 0) {
         sto_engine__refuse(e, rc, &err);
-        tell_sync(e, rc);
+        report_sync(e, rc);
         return rc;
     }
     sto_mem_apply(o->mem, points, n);
@@ -60,7 +60,7 @@ static int owner_write(struct sto_owner *o, const struct sto_point *points, uint
     if (atomic_load_explicit(&e->gen_born_ms, memory_order_relaxed) == 0)
         atomic_store_explicit(&e->gen_born_ms, ts_clock_mono_ns() / 1000000, memory_order_relaxed);
     if (total >= e->opts.memstore_bytes && !e->opts.no_background &&
-        !atomic_exchange_explicit(&e->flush_asked, true, memory_order_relaxed))
+        !atomic_exchange_explicit(&e->flush_requested, true, memory_order_relaxed))
         sto_flush__wake(e);
     bool retired = sto_wal_take_retired(o->wal);
     if ((e->opts.wal_sync == STO_SYNC_ALWAYS || retired) && e->sync_runs)
@@ -74,16 +74,16 @@ static void owner_lose(struct sto_owner *o, uint32_t n)
                               memory_order_relaxed); /* barriers read it in this thread, statistics in any */
 }
 
-/* A batch goes back to the port it came from. */
+/* A batch goes back to the writer it came from. */
 static void batch_return(struct sto_engine *e, struct sto_batch *b)
 {
     b->msg.kind = STO_MSG_RETURN;
     b->msg.size_bytes = 0;
-    ts_queue_push(e->ports[b->from].replies, &b->msg);
+    ts_queue_push(e->writers[b->from].replies, &b->msg);
 }
 
 /* True: the batch was handled. False: space or memory was missing, and the batch is kept to be written later.
- * Later batches wait behind it, so that the order of each sender is kept. Only few can wait, because ports
+ * Later batches wait behind it, so that the order of each sender is kept. Only few can wait, because writers
  * get no new batches meanwhile. */
 static bool owner_apply(struct sto_owner *o, struct sto_batch *b)
 {
@@ -136,13 +136,13 @@ static void barrier_answered(struct sto_barrier *b, struct sto_engine *e);
 
 /* A barrier is about to report that space is missing, so its caller will repeat what it sent. Repeated puts
  * and deletes do no harm, but a repeated addition would count twice: drop the waiting additions. */
-static void drop_adds(struct sto_owner *o, const struct sto_port *port)
+static void drop_adds(struct sto_owner *o, const struct sto_writer *writer)
 {
     for (struct ts_msg *held = o->held; held; held = held->next) {
         struct sto_batch *b = (struct sto_batch *)held;
         uint32_t n = 0;
-        if (b->from != port->index)
-            continue; /* another port's caller has a barrier of its own */
+        if (b->from != writer->index)
+            continue; /* another writer's caller has a barrier of its own */
         for (uint32_t i = 0; i < b->n; i++)
             if (sto_meta_op(b->points[i].flags) != STO_OP_ADD)
                 b->points[n++] = b->points[i];
@@ -155,8 +155,8 @@ static void owner_barrier(struct sto_owner *o, struct sto_barrier_part *part)
     struct sto_barrier *b = part->barrier;
     if (o->held)
         owner_retry(o); /* a caller waits: try now, not in a second */
-    if (o->held && b->port)
-        drop_adds(o, b->port);
+    if (o->held && b->writer)
+        drop_adds(o, b->writer);
     part->rc = o->held ? o->held_code : atomic_load_explicit(&o->n_failed, memory_order_relaxed) ? TS_EIO : 0;
     /* acq_rel: releases this owner's result; the last owner acquires all results */
     if (atomic_fetch_sub_explicit(&b->left, 1, memory_order_acq_rel) == 1)
@@ -169,7 +169,7 @@ static void owner_set_gen(struct sto_owner *o, struct sto_set_gen *msg)
     int rc = o->wal ? sto_wal_set_gen(o->wal, sto_mem_gen(msg->mem), &err) : 0;
     if (rc < 0) {
         sto_engine__refuse(o->e, rc, &err);
-        tell_sync(o->e, rc);
+        report_sync(o->e, rc);
     } else if (o->wal && sto_wal_take_retired(o->wal) && o->e->sync_runs) {
         sto_sync__nudge(o->e);
     }
@@ -181,25 +181,25 @@ static void owner_set_gen(struct sto_owner *o, struct sto_set_gen *msg)
 
 static void port_done(struct sto_barrier *b)
 {
-    if (!b->port->e->closing)
+    if (!b->writer->e->closing)
         b->done(b->arg, b->rc, &b->err);
     ts_free(b);
 }
 
-static void batch_home(struct sto_port *port, struct sto_batch *b)
+static void batch_home(struct sto_writer *writer, struct sto_batch *b)
 {
-    if (port->n_free >= port->e->n_owners) { /* after a burst; a turn needs one batch for each owner */
-        atomic_fetch_sub_explicit(&port->e->n_batches, 1, memory_order_relaxed);
+    if (writer->n_free >= writer->e->n_owners) { /* after a burst; a turn needs one batch for each owner */
+        atomic_fetch_sub_explicit(&writer->e->n_batches, 1, memory_order_relaxed);
         ts_free(b);
         return;
     }
     b->n = 0;
-    b->msg.next = port->free_list ? &port->free_list->msg : NULL;
-    port->free_list = b;
-    port->n_free++;
+    b->msg.next = writer->free_list ? &writer->free_list->msg : NULL;
+    writer->free_list = b;
+    writer->n_free++;
 }
 
-/* One message of an owner's or a port's queue. */
+/* One message of an owner's or a writer's queue. */
 static void handle(struct sto_engine *e, unsigned index, struct ts_msg *msg)
 {
     struct sto_owner *o = &e->owners[index];
@@ -211,7 +211,7 @@ static void handle(struct sto_engine *e, unsigned index, struct ts_msg *msg)
         break;
     }
     case STO_MSG_RETURN:
-        batch_home(&e->ports[index], (struct sto_batch *)msg);
+        batch_home(&e->writers[index], (struct sto_batch *)msg);
         break;
     case STO_MSG_BARRIER:
         owner_barrier(o, (struct sto_barrier_part *)msg);
@@ -249,98 +249,98 @@ void *sto_owner__thread(void *arg)
     return NULL;
 }
 
-/* --- the port's side --- */
+/* --- the writer's side --- */
 
-unsigned sto_port_slot(const struct sto_port *port, const struct sto_series *series)
+unsigned sto_writer_slot(const struct sto_writer *writer, const struct sto_series *series)
 {
-    return series->shard % port->e->n_owners;
+    return series->shard % writer->e->n_owners;
 }
 
-static struct sto_batch *batch_take(struct sto_port *port)
+static struct sto_batch *batch_take(struct sto_writer *writer)
 {
-    struct sto_batch *b = port->free_list;
+    struct sto_batch *b = writer->free_list;
     if (b) {
-        port->free_list = (struct sto_batch *)b->msg.next;
-        port->n_free--;
+        writer->free_list = (struct sto_batch *)b->msg.next;
+        writer->n_free--;
     } else {
         b = ts_xmalloc(sizeof *b);
-        atomic_fetch_add_explicit(&port->e->n_batches, 1, memory_order_relaxed);
-        b->from = port->index;
+        atomic_fetch_add_explicit(&writer->e->n_batches, 1, memory_order_relaxed);
+        b->from = writer->index;
     }
     b->n = 0;
     return b;
 }
 
-static void batch_send(struct sto_port *port, unsigned slot)
+static void batch_send(struct sto_writer *writer, unsigned slot)
 {
-    struct sto_engine *e = port->e;
-    struct sto_batch *b = port->open[slot];
+    struct sto_engine *e = writer->e;
+    struct sto_batch *b = writer->open[slot];
     if (!b || b->n == 0)
         return;
     struct sto_owner *o = &e->owners[slot];
-    if (port->replies == o->in) { /* this thread is the owner */
+    if (writer->replies == o->in) { /* this thread is the owner */
         if (owner_apply(o, b))
             b->n = 0;
         else
-            port->open[slot] = NULL;
+            writer->open[slot] = NULL;
         return;
     }
-    port->open[slot] = NULL;
+    writer->open[slot] = NULL;
     b->msg.kind = STO_MSG_BATCH;
     b->msg.size_bytes = (uint32_t)(sizeof *b);
     ts_queue_push(o->in, &b->msg);
 }
 
-struct sto_batch *sto_port_batch(struct sto_port *port, const struct sto_series *series)
+struct sto_batch *sto_writer_batch(struct sto_writer *writer, const struct sto_series *series)
 {
-    struct sto_engine *e = port->e;
-    unsigned slot = sto_port_slot(port, series);
-    struct sto_batch *b = port->open[slot];
+    struct sto_engine *e = writer->e;
+    unsigned slot = sto_writer_slot(writer, series);
+    struct sto_batch *b = writer->open[slot];
     bool refuses = e->opts.read_only || atomic_load_explicit(&e->refuse_code, memory_order_relaxed);
     if (b && b->n && b->n < STO_BATCH_POINTS && !refuses)
         return b;
     if (b && !refuses)
-        batch_send(port, slot); /* after this the store may refuse puts */
+        batch_send(writer, slot); /* after this the store may refuse puts */
     if (refuses || atomic_load_explicit(&e->refuse_code, memory_order_relaxed) ||
         ts_queue_above(e->owners[slot].in, 100))
         return NULL;
-    if (!port->open[slot])
-        port->open[slot] = batch_take(port);
-    return port->open[slot];
+    if (!writer->open[slot])
+        writer->open[slot] = batch_take(writer);
+    return writer->open[slot];
 }
 
-void sto_port_turn(struct sto_port *port)
+void sto_writer_turn(struct sto_writer *writer)
 {
-    if (port->turning)
+    if (writer->turning)
         return;
-    port->turning = true;
-    for (unsigned i = 0; i < port->e->n_owners; i++)
-        batch_send(port, i);
-    ts_queue_drained(port->replies);
-    for (struct ts_msg *msg; (msg = ts_queue_pop(port->replies));)
-        handle(port->e, port->index, msg);
-    if (port->replies == port->e->owners[port->index].in)
-        owner_retry_due(&port->e->owners[port->index]);
-    port->turning = false;
+    writer->turning = true;
+    for (unsigned i = 0; i < writer->e->n_owners; i++)
+        batch_send(writer, i);
+    ts_queue_drained(writer->replies);
+    for (struct ts_msg *msg; (msg = ts_queue_pop(writer->replies));)
+        handle(writer->e, writer->index, msg);
+    if (writer->replies == writer->e->owners[writer->index].in)
+        owner_retry_due(&writer->e->owners[writer->index]);
+    writer->turning = false;
 }
 
-int sto_port_fd(const struct sto_port *port)
+int sto_writer_fd(const struct sto_writer *writer)
 {
-    return ts_queue_fd(port->replies);
+    return ts_queue_fd(writer->replies);
 }
-struct sto_port *sto_engine_port(struct sto_engine *e, unsigned i)
+struct sto_writer *sto_engine_writer(struct sto_engine *e, unsigned i)
 {
-    return &e->ports[i];
+    return &e->writers[i];
 }
-bool sto_port_ready(struct sto_port *port)
+bool sto_writer_ready(struct sto_writer *writer)
 {
-    struct sto_engine *e = port->e;
+    struct sto_engine *e = writer->e;
     bool full = sto_engine__memory_full(e) && !e->opts.no_background &&
                 !atomic_load_explicit(&e->refuse_code, memory_order_relaxed);
-    unsigned pct = port->paused ? READY_PCT : QUEUE_BUSY_PCT;
+    unsigned pct = writer->paused ? READY_PCT : QUEUE_BUSY_PCT;
     for (unsigned i = 0; i < e->n_owners && !full; i++)
         full = ts_queue_above(e->owners[i].in, pct);
-    port->paused = full;
+    writer->paused = full;
     return !full;
 }
 
@@ -358,7 +358,7 @@ static struct sto_barrier *barrier_new(struct sto_engine *e, bool disk)
     return b;
 }
 
-/* All owners have answered: pass the barrier to the sync thread, or return it to its port. */
+/* All owners have answered: pass the barrier to the sync thread, or return it to its writer. */
 static void barrier_answered(struct sto_barrier *b, struct sto_engine *e)
 {
     b->done_msg.kind = STO_MSG_BARRIER_DONE;
@@ -368,22 +368,22 @@ static void barrier_answered(struct sto_barrier *b, struct sto_engine *e)
         sto_engine__refusal(e, b->rc, &b->err);
     if (b->disk && b->rc == 0 && (e->sync_runs || e->opts.pumped))
         ts_queue_push(e->sync_q, &b->done_msg);
-    else if (b->port)
-        ts_queue_push(b->port->replies, &b->done_msg);
+    else if (b->writer)
+        ts_queue_push(b->writer->replies, &b->done_msg);
     else
         ts_latch_count_down(b->latch);
 }
 
-void sto_port_barrier(struct sto_port *port, enum sto_level level, sto_done_fn done, void *arg)
+void sto_writer_barrier(struct sto_writer *writer, enum sto_level level, sto_done_fn done, void *arg)
 {
     bool disk = level == STO_LEVEL_DISK;
     if (level > STO_LEVEL_DISK)
         TS_BUG("a barrier goes to the log or to disk; sto_flush does more");
-    struct sto_engine *e = port->e;
+    struct sto_engine *e = writer->e;
     for (unsigned i = 0; i < e->n_owners; i++)
-        batch_send(port, i);
+        batch_send(writer, i);
     struct sto_barrier *b = barrier_new(e, disk);
-    b->port = port;
+    b->writer = writer;
     b->done = done;
     b->arg = arg;
     for (unsigned i = 0; i < e->n_owners; i++)
@@ -422,13 +422,13 @@ void sto_engine__pump(struct sto_engine *e)
 
 /* --- start and end --- */
 
-int sto_ports__init(struct sto_engine *e, struct ts_error *err)
+int sto_writers__init(struct sto_engine *e, struct ts_error *err)
 {
     e->owners = ts_xcalloc(e->n_owners, sizeof *e->owners);
-    e->ports = ts_xcalloc(e->n_owners, sizeof *e->ports);
+    e->writers = ts_xcalloc(e->n_owners, sizeof *e->writers);
     for (unsigned i = 0; i < e->n_owners; i++) {
         struct sto_owner *o = &e->owners[i];
-        struct sto_port *p = &e->ports[i];
+        struct sto_writer *p = &e->writers[i];
         o->e = p->e = e;
         o->index = p->index = i;
         o->in = ts_queue_new(e->opts.queue_bytes);
@@ -452,10 +452,10 @@ static void drop_messages(struct ts_queue *q)
             ts_free(msg); /* a message is the first member of each allocated struct */
 }
 
-void sto_ports__release(struct sto_engine *e)
+void sto_writers__release(struct sto_engine *e)
 {
-    for (unsigned i = 0; e->ports && i < e->n_owners; i++) {
-        struct sto_port *p = &e->ports[i];
+    for (unsigned i = 0; e->writers && i < e->n_owners; i++) {
+        struct sto_writer *p = &e->writers[i];
         if (p->replies) {
             drop_messages(p->replies);
             if (p->replies != e->owners[i].in)
@@ -477,8 +477,8 @@ void sto_ports__release(struct sto_engine *e)
             ts_queue_free(e->owners[i].in);
         }
     }
-    ts_free(e->ports);
+    ts_free(e->writers);
     ts_free(e->owners);
-    e->ports = NULL;
+    e->writers = NULL;
     e->owners = NULL;
 }

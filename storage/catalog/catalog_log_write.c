@@ -1,16 +1,16 @@
 /*
- * catlog_write.c - encode names and series as blocks of columns compressed with zstd.
+ * catalog_log_write.c - encode names and series as blocks of columns compressed with zstd.
  *
  * Format     docs/FORMAT.md "Catalog"
- * Threads    see catlog.h
- * Not here   reading (catlog_read.c), when to write (catalog.c)
+ * Threads    see catalog_log.h
+ * Not here   reading (catalog_log_read.c), when to write (catalog.c)
  */
 #include <zstd.h>
 
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "storage/catalog/catalog_int.h"
-#include "storage/catalog/catlog.h"
+#include "storage/catalog/catalog_log.h"
 
 /* A block that is being filled. */
 struct block {
@@ -41,7 +41,7 @@ static void put_runs(struct ts_buf *b, const struct sto_idruns *runs)
 }
 
 /* Add the payload in blk->raw as a record, compressed if that is smaller. */
-static int add_record(struct block *blk, enum sto_catlog_type type, struct ts_error *err)
+static int add_record(struct block *blk, enum sto_catalog_log_type type, struct ts_error *err)
 {
     ts_buf_clear(&blk->body);
     ts_buf_char(&blk->body, (char)type);
@@ -53,7 +53,7 @@ static int add_record(struct block *blk, enum sto_catlog_type type, struct ts_er
         return ts_error_set(err, TS_ENOMEM, "no memory for a block of the catalog");
     size_t n = ZSTD_compress(p, bound, blk->raw.p, blk->raw.n, blk->level);
     if (!ZSTD_isError(n) && n < blk->raw.n) {
-        blk->body.p[1] = STO_CATLOG_FLAG_ZSTD;
+        blk->body.p[1] = STO_CATALOG_LOG_FLAG_ZSTD;
         blk->body.n = head + n;
     } else {
         ts_buf_slice(&blk->body, ts_buf_get(&blk->raw));
@@ -89,7 +89,7 @@ static int names_end(const struct sto_uidtab *t, enum sto_uid_kind kind, struct 
     ts_buf_release(&lens);
     ts_buf_release(&tails);
     blk->runs.n = blk->n = 0;
-    return add_record(blk, STO_CATLOG_NAMES, err);
+    return add_record(blk, STO_CATALOG_LOG_NAMES, err);
 }
 
 static int names(const struct sto_catalog *cat, enum sto_uid_kind kind, const struct sto_idruns *ids,
@@ -104,7 +104,7 @@ static int names(const struct sto_catalog *cat, enum sto_uid_kind kind, const st
                 continue;
             sto_idruns__add(&blk->runs, ids->runs[r].first + i);
             n_bytes += name.n;
-            if (++blk->n < STO_CATLOG_BLOCK_ITEMS && n_bytes < STO_CATLOG_BLOCK_BYTES)
+            if (++blk->n < STO_CATALOG_LOG_BLOCK_ITEMS && n_bytes < STO_CATALOG_LOG_BLOCK_BYTES)
                 continue;
             TS_TRY(names_end(t, kind, blk, err));
             n_bytes = 0;
@@ -191,7 +191,7 @@ static void put_shapes(struct ts_buf *raw, const struct shapes *sh)
 /* Append the columns, shape by shape. by_shape: the series of the block in the order of shapes. */
 static void put_values(struct ts_buf *raw, const struct shapes *sh, const struct sto_series *const *by_shape)
 {
-    uint32_t *ids = ts_xmalloc(STO_CATLOG_BLOCK_ITEMS * sizeof(*ids));
+    uint32_t *ids = ts_xmalloc(STO_CATALOG_LOG_BLOCK_ITEMS * sizeof(*ids));
     for (uint32_t i = 0; i < sh->n; i++) {
         for (unsigned t = 0; t < sh->first[i]->n_tags; t++) {
             unsigned place = sto_seriestab__text_tag(sh->first[i], t);
@@ -233,13 +233,13 @@ static int series_end(const struct sto_series *const *all, struct block *blk, st
     ts_free(sh.n_series);
     ts_free(sh.first);
     sto_idtab__release(&sh.by_hash);
-    return add_record(blk, STO_CATLOG_SERIES, err);
+    return add_record(blk, STO_CATALOG_LOG_SERIES, err);
 }
 
 static int series(const struct sto_catalog *cat, const struct sto_idruns *ids, struct block *blk,
                   struct ts_error *err)
 {
-    const struct sto_series **all = ts_xmalloc(STO_CATLOG_BLOCK_ITEMS * sizeof(*all));
+    const struct sto_series **all = ts_xmalloc(STO_CATALOG_LOG_BLOCK_ITEMS * sizeof(*all));
     size_t n_cells = 0;
     int rc = 0;
     for (size_t r = 0; r < ids->n && rc == 0; r++) {
@@ -250,7 +250,7 @@ static int series(const struct sto_catalog *cat, const struct sto_idruns *ids, s
             sto_idruns__add(&blk->runs, s->id);
             all[blk->n++] = s;
             n_cells += s->n_tags;
-            if (blk->n < STO_CATLOG_BLOCK_ITEMS && n_cells < STO_CATLOG_BLOCK_CELLS)
+            if (blk->n < STO_CATALOG_LOG_BLOCK_ITEMS && n_cells < STO_CATALOG_LOG_BLOCK_CELLS)
                 continue;
             rc = series_end(all, blk, err);
             n_cells = 0;
@@ -265,7 +265,7 @@ static int series(const struct sto_catalog *cat, const struct sto_idruns *ids, s
 /* --- ids alone --- */
 
 /* Add the collected ids as a record of this type. */
-static int ids_end(struct block *blk, enum sto_catlog_type type, unsigned kind, struct ts_error *err)
+static int ids_end(struct block *blk, enum sto_catalog_log_type type, unsigned kind, struct ts_error *err)
 {
     ts_buf_clear(&blk->raw);
     ts_buf_char(&blk->raw, (char)kind);
@@ -280,15 +280,15 @@ static int assigned(const struct sto_idruns *ids, unsigned kind, struct block *b
     for (size_t r = 0; r < ids->n; r++) {
         for (uint32_t i = 0; i < ids->runs[r].n; i++) {
             sto_idruns__add(&blk->runs, ids->runs[r].first + i);
-            if (++blk->n == STO_CATLOG_BLOCK_ITEMS)
-                TS_TRY(ids_end(blk, STO_CATLOG_ASSIGNED, kind, err));
+            if (++blk->n == STO_CATALOG_LOG_BLOCK_ITEMS)
+                TS_TRY(ids_end(blk, STO_CATALOG_LOG_ASSIGNED, kind, err));
         }
     }
-    return blk->n ? ids_end(blk, STO_CATLOG_ASSIGNED, kind, err) : 0;
+    return blk->n ? ids_end(blk, STO_CATALOG_LOG_ASSIGNED, kind, err) : 0;
 }
 
-int sto_catlog__items(const struct sto_catalog *cat, const struct sto_catlog_items *items, int level,
-                      struct sto_reclog *log, struct ts_error *err)
+int sto_catalog_log__items(const struct sto_catalog *cat, const struct sto_catalog_log_items *items,
+                           int level, struct sto_reclog *log, struct ts_error *err)
 {
     struct block blk = {.log = log, .level = level};
     int rc = 0;
@@ -299,7 +299,7 @@ int sto_catlog__items(const struct sto_catalog *cat, const struct sto_catlog_ite
     for (unsigned kind = 0; kind < STO_UID_KINDS && rc == 0; kind++)
         rc = assigned(&items->assigned[kind], kind, &blk, err);
     if (rc == 0 && items->mark_assigned) /* last: a crash must not leave it without the names before it */
-        rc = ids_end(&blk, STO_CATLOG_ASSIGNED, 0, err);
+        rc = ids_end(&blk, STO_CATALOG_LOG_ASSIGNED, 0, err);
     ts_buf_release(&blk.raw);
     ts_buf_release(&blk.body);
     sto_idruns__release(&blk.runs);
@@ -314,50 +314,52 @@ static uint64_t count(const struct sto_idruns *runs)
     return n;
 }
 
-int sto_catlog__sizes(const struct sto_catlog_items *items, struct sto_reclog *log, struct ts_error *err)
+int sto_catalog_log__sizes(const struct sto_catalog_log_items *items, struct sto_reclog *log,
+                           struct ts_error *err)
 {
-    struct block blk = {.log = log, .level = STO_CATLOG_LEVEL_APPEND};
+    struct block blk = {.log = log, .level = STO_CATALOG_LOG_LEVEL_APPEND};
     for (int kind = 0; kind < STO_UID_KINDS; kind++)
         put_varint(&blk.raw, count(&items->names[kind]));
     put_varint(&blk.raw, count(&items->series));
-    int rc = add_record(&blk, STO_CATLOG_SIZES, err);
+    int rc = add_record(&blk, STO_CATALOG_LOG_SIZES, err);
     ts_buf_release(&blk.raw);
     ts_buf_release(&blk.body);
     return rc;
 }
 
-int sto_catlog__rename(struct sto_reclog *log, enum sto_uid_kind kind, uint32_t id, struct ts_slice name,
-                       struct ts_error *err)
+int sto_catalog_log__rename(struct sto_reclog *log, enum sto_uid_kind kind, uint32_t id, struct ts_slice name,
+                            struct ts_error *err)
 {
-    struct block blk = {.log = log, .level = STO_CATLOG_LEVEL_APPEND};
+    struct block blk = {.log = log, .level = STO_CATALOG_LOG_LEVEL_APPEND};
     ts_buf_char(&blk.raw, (char)kind);
     put_varint(&blk.raw, id);
     ts_buf_slice(&blk.raw, name);
-    int rc = add_record(&blk, STO_CATLOG_RENAME, err);
+    int rc = add_record(&blk, STO_CATALOG_LOG_RENAME, err);
     ts_buf_release(&blk.raw);
     ts_buf_release(&blk.body);
     return rc;
 }
 
-int sto_catlog__gone(struct sto_reclog *log, unsigned kind, const roaring_bitmap_t *ids, struct ts_error *err)
+int sto_catalog_log__gone(struct sto_reclog *log, unsigned kind, const roaring_bitmap_t *ids,
+                          struct ts_error *err)
 {
-    struct block blk = {.log = log, .level = STO_CATLOG_LEVEL_APPEND};
+    struct block blk = {.log = log, .level = STO_CATALOG_LOG_LEVEL_APPEND};
     roaring_uint32_iterator_t it;
     int rc = 0;
     for (roaring_init_iterator(ids, &it); it.has_value && rc == 0; roaring_advance_uint32_iterator(&it)) {
         sto_idruns__add(&blk.runs, it.current_value);
-        if (++blk.n == STO_CATLOG_BLOCK_ITEMS)
-            rc = ids_end(&blk, STO_CATLOG_GONE, kind, err);
+        if (++blk.n == STO_CATALOG_LOG_BLOCK_ITEMS)
+            rc = ids_end(&blk, STO_CATALOG_LOG_GONE, kind, err);
     }
     if (rc == 0 && blk.n)
-        rc = ids_end(&blk, STO_CATLOG_GONE, kind, err);
+        rc = ids_end(&blk, STO_CATALOG_LOG_GONE, kind, err);
     ts_buf_release(&blk.raw);
     ts_buf_release(&blk.body);
     sto_idruns__release(&blk.runs);
     return rc;
 }
 
-void sto_catlog__release_items(struct sto_catlog_items *items)
+void sto_catalog_log__release_items(struct sto_catalog_log_items *items)
 {
     for (int kind = 0; kind < STO_UID_KINDS; kind++)
         sto_idruns__release(&items->names[kind]);

@@ -6,8 +6,8 @@
  * smallest window that holds its points; nothing else needs to be written down. A flush gives each day that has many
  * points, or much of the flush, a file of its own and puts what is thinly spread into few wide ones. Wide files gather
  * until they are a quarter of what lies below them in their window; then they are split, at most eightfold, one level
- * down. The last small files of a day are joined when it is over. Windows that are old and small are joined into the next
- * larger one; a day that is too large for that becomes one file.
+ * down. The last small files of a day are joined when it is over and the newest flush had no points of it. Windows that
+ * are old and small are joined into the next larger one; a day that is too large for that becomes one file.
  *
  * Invariant  files may be merged only if no other file that overlaps them in time has a generation between
  *            theirs: the newest write must win afterwards too (sto_pick_valid checks it, and tests try every

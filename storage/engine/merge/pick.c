@@ -105,6 +105,7 @@ void sto_pick__init(struct sto_pick__picker *p, const struct sto_sst_info *files
     p->runs = ts_xcalloc(n + 1, sizeof *p->runs);
     for (size_t i = 0; i < n; i++) {
         const struct sto_sst_info *f = &files[i];
+        p->newest_gen = f->gen_hi > p->newest_gen ? f->gen_hi : p->newest_gen;
         if (f->n_tombs && f->gen_hi > p->tomb_gen)
             p->tomb_gen = f->gen_hi;
         if (f->n_tombs && !f->n_points)

@@ -36,7 +36,8 @@ struct sto_pick__picker {
     size_t level_at[STO_WINDOW_LEVELS + 1]; /* first run of each level; the last one ends them */
     size_t *tombs;                          /* files that hold only tombstones, by generation; owned */
     size_t n_tombs;
-    uint64_t tomb_gen; /* highest generation of a tombstone; 0 = there is none */
+    uint64_t tomb_gen;   /* highest generation of a tombstone; 0 = there is none */
+    uint64_t newest_gen; /* highest generation of a file */
     uint64_t n_looked;
     uint8_t known_levels; /* arguments of the last sum for a run; 0 = none yet, */
     int64_t known_lo, known_hi;

@@ -147,13 +147,15 @@ static bool is_beside(const struct sto_pick__picker *p, size_t i, size_t newest)
     return a->w.level < STO_WINDOW_ALL || (a->lo <= b->hi && a->hi >= b->lo);
 }
 
-/* Did this day end so long ago that few points come for it any more? */
+/* Did this day end so long ago that few points come for it any more, and had the newest flush none? A day that is filled late is
+ * not over: it would become one run again and again. */
 static bool is_day_over(const struct sto_pick__picker *p, struct sto_pick__group g)
 {
     struct sto_window w = p->runs[g.lo].w;
     int64_t lo, end;
     sto_window_span(w, &lo, &end);
-    return w.level == STO_WINDOW_DAY && end <= p->opts->now_ms - STO_OVER_AGE_MS;
+    return w.level == STO_WINDOW_DAY && end <= p->opts->now_ms - STO_OVER_AGE_MS &&
+           p->runs[g.hi - 1].gen_hi < p->newest_gen;
 }
 
 /* Is this day over, and too large to be joined with its neighbours? */

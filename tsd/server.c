@@ -37,11 +37,16 @@
 #include <signal.h>
 #include <unistd.h>
 
-#define SERVER_POLL_MS   2     /* while stopping */
-#define SERVER_FEW_FILES 3072  /* for connections: fewer are worth a word */
-#define SERVER_FILES_MIN 64    /* descriptors kept for files, at least */
-#define SERVER_FILES_MAX 8192  /* and at most */
-#define SERVER_CUT_MS    10000 /* for cut connections to come back */
+#define SERVER_POLL_MS   2    /* while stopping */
+#define SERVER_FEW_FILES 3072 /* for connections: fewer are worth a word */
+#define SERVER_FILES_MIN 64   /* descriptors kept for files, at least */
+#define SERVER_FILES_MAX 8192 /* and at most */
+/* Descriptors that a daemon opens for itself (76 were counted with 2 workers, 146 with 16), and those that are left for
+ * connections where the limit is the smallest one that is accepted. */
+#define SERVER_OWN_FILES    72
+#define SERVER_WORKER_FILES 6
+#define SERVER_CONNECTIONS  32
+#define SERVER_CUT_MS       10000 /* for cut connections to come back */
 
 struct server {
     struct tsd_daemon d;       /* what threads share */
@@ -91,6 +96,23 @@ static void server_descriptors(struct tsd_daemon *d, uint64_t limit)
     d->max_fd = !limit ? UINT64_MAX : limit > kept ? limit - kept : 1;
 }
 
+/* Refuse a limit of open files with which the daemon could not start, or start but accept no connection. */
+static int server_check_descriptors(unsigned n_workers, struct ts_error *err)
+{
+    uint64_t limit = ts_open_files_limit();
+    uint64_t least =
+        SERVER_OWN_FILES + SERVER_WORKER_FILES * n_workers + SERVER_CONNECTIONS + SERVER_FILES_MIN;
+    if (least / 3 > SERVER_FILES_MIN) /* a quarter of the limit is kept for files */
+        least = (least - SERVER_FILES_MIN) * 4 / 3;
+    if (!limit || limit >= least)
+        return 0;
+    return ts_error_set(
+        err, TS_ELIMIT,
+        "only %llu open files are allowed, and a daemon with %u worker%s needs at least %llu: "
+        "raise the limit (LimitNOFILE, ulimit -Hn) or lower workers",
+        (unsigned long long)limit, n_workers, n_workers == 1 ? "" : "s", (unsigned long long)least);
+}
+
 /* What whoever started the daemon should know. */
 static void server_remark(const struct tsd_daemon *d)
 {
@@ -119,6 +141,7 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
     d->conf = conf;
     d->protocols = tsd_protocols;
     TS_TRY(tsd_settings_load(conf, &d->set, err));
+    TS_TRY(server_check_descriptors(d->set.n_workers, err));
     ts_tz_set_default(d->set.zone);
     tsd_record_set_max_bytes(d->set.annotation_max_bytes);
     ts_json_set_max_values(d->set.json_max_values);

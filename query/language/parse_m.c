@@ -201,7 +201,22 @@ static int parse_percentiles(struct ts_slice s, struct ts_arena *arena, struct q
     return qry_parse_percentiles(p, n, out, err);
 }
 
-/* One option between aggregator and metric; unknown ones are ignored, as ever. */
+/* An option that is none of those below: OpenTSDB ignores it, and answers something else than what was meant. */
+static int unknown_option(struct ts_slice s, bool compat, struct ts_error *err)
+{
+    struct ts_near near;
+    if (compat)
+        return 0;
+    ts_near_init(&near, s);
+    (void)ts_near_list(&near, "rate explicit_tags pre-agg rollup_raw rollup_fallback rollup_nofallback "
+                              "rollup_fallback_raw percentiles[99] show-histogram-buckets");
+    int rc =
+        ts_error_set(err, TS_EINVAL, "Unknown option between aggregator and metric: %.*s", TS_SHOWN(s, 120));
+    ts_near_hint(&near, err);
+    return rc;
+}
+
+/* One option between aggregator and metric. */
 static int parse_option(struct ts_slice s, bool compat, struct ts_arena *arena, struct qry_sub *out,
                         struct ts_error *err)
 {
@@ -224,6 +239,8 @@ static int parse_option(struct ts_slice s, bool compat, struct ts_arena *arena, 
         return parse_percentiles(s, arena, out, err);
     else if (ts_slice_begins_nocase(s, "show-histogram-buckets"))
         out->histogram_buckets = true;
+    else
+        return unknown_option(s, compat, err);
     return 0;
 }
 

@@ -305,6 +305,16 @@ def unknown_members(s):
     return got, [(200, False, None), (200, False, None)] if s.compat else [(400, True, None), (200, False, "refId")]
 
 
+def unknown_options(s):
+    def said(m):
+        return s.message(s.ask("/api/query?start=%d&end=%d&m=%s" % (T0, T0 + 5, m)))
+    got = [said("sum:rat:two"), said("sum:h-avg:two"), said("sum:explicit_tag:rate:two")]
+    text = "Unknown option between aggregator and metric: "
+    return ([status for status, _ in got] if s.compat else got,
+            [200, 200, 200] if s.compat else [(400, text + "rat; did you mean rate?"), (400, text + "h-avg"),
+                                              (400, text + "explicit_tag; did you mean explicit_tags?")])
+
+
 def calendar_in_uri(s):
     q = "/api/query?start=%d&end=%d&m=sum:1w-count:two{h=a}&useCalendar=true" % (T0 - 14 * 86400, T0 + 7 * 86400)
     days = [time.gmtime(int(t)).tm_wday for r in s.ask(q)[1] for t in r["dps"]]
@@ -371,7 +381,7 @@ def large_requests(s):
 
 
 ROWS = [new_metrics, many_tags, explicit_groups, empty_put, fraction_of_seconds, fraction_in_json, letters, capitals, same_time, same_second, unknown_value, first_rate,
-        percentiles, zone_in_uri, ms_in_body, filter_types, fraction_in_query, end_that_is_a_date, forms_of_times, digits_of_dates, durations, times_as_text, kinds_of_metrics, near_names, unknown_parameters, unknown_members, calendar_in_uri, none_of_a_tag, whole_hours, switch_of_deletes, override_of_deletes, end_of_a_delete,
+        percentiles, zone_in_uri, ms_in_body, filter_types, fraction_in_query, end_that_is_a_date, forms_of_times, digits_of_dates, durations, times_as_text, kinds_of_metrics, near_names, unknown_parameters, unknown_members, unknown_options, calendar_in_uri, none_of_a_tag, whole_hours, switch_of_deletes, override_of_deletes, end_of_a_delete,
         filters_of_one_key, regexp_with_colon, forgotten_names, suggest_all, last_with_some_tags, last_anywhere, documented_paths, server_errors, large_requests, errors_of_put, read_only_put, iso_time_in_put, date_in_put, between_s_and_ms]
 
 

@@ -189,6 +189,8 @@ static void test_parse__uri_errors_have_the_words_of_opentsdb(void **state)
                                                     "start, 2013-01-01T01:00:00Z (1357002000): are they "
                                                     "the wrong way round?"},
         {"start=1&m=sum::x", "empty part"},
+        {"start=1&m=sum:rat:x", "Unknown option between aggregator and metric: rat; did you mean rate?"},
+        {"start=1&m=sum:1h-avg:avg:x", "Unknown option between aggregator and metric: avg"},
         {"start=1&m=sum:", "Missing the metric"},
         {"start=1&m=sum:x{a=wildcard(b)}", "asterisk"},
         {"start=1&m=sum:x{a=regexp([)}", ""},

@@ -111,20 +111,21 @@ static int on_points(void *arg, uint64_t gen, const struct sto_point *points, si
     return 0;
 }
 
-/* Remember a damaged segment, of which a repair keeps a copy. */
-static void bad_segment(struct sto_fsck *k, const char *path)
+/* Remember a damaged part of a segment, of which a repair keeps a copy. */
+static void bad_part(struct sto_fsck *k, const char *path, uint64_t off, uint64_t n)
 {
-    if (k->n_bad_segments && strcmp(k->bad_segments[k->n_bad_segments - 1], path) == 0)
+    const struct sto_fsck__bad_part *last = k->n_bad_parts ? &k->bad_parts[k->n_bad_parts - 1] : NULL;
+    if (last && last->n == UINT64_MAX && strcmp(last->path, path) == 0)
         return;
-    k->bad_segments = ts_xrealloc(k->bad_segments, (k->n_bad_segments + 1) * sizeof(char *));
-    k->bad_segments[k->n_bad_segments++] = ts_xstrdup(path);
+    k->bad_parts = ts_xrealloc(k->bad_parts, (k->n_bad_parts + 1) * sizeof *k->bad_parts);
+    k->bad_parts[k->n_bad_parts++] = (struct sto_fsck__bad_part){ts_xstrdup(path), off, n};
 }
 
 static void on_bad(void *arg, const char *path, uint64_t off, uint64_t n, bool torn, int64_t from_ms,
                    int64_t to_ms)
 {
     struct sto_fsck *k = arg;
-    bad_segment(k, path);
+    bad_part(k, path, off, n);
     if (torn) {
         sto_fsck__find(k, STO_FIND_NOTE, path, off,
                        "torn, %" PRIu64 " bytes that were never synced: truncated when the store is opened",
@@ -138,7 +139,7 @@ static void on_bad(void *arg, const char *path, uint64_t off, uint64_t n, bool t
 static void on_wal_damage(void *arg, const char *path, const char *what)
 {
     struct sto_fsck *k = arg;
-    bad_segment(k, path);
+    bad_part(k, path, 0, UINT64_MAX);
     sto_fsck__find(k, STO_FIND_DAMAGE, path, UINT64_MAX, "%s", what);
     sto_fsck__lost(k, path, 0, UINT32_MAX, INT64_MAX, INT64_MIN, 0, "points of it");
 }
@@ -201,9 +202,9 @@ static void release(struct sto_fsck *k)
     }
     (void)sto_catalog_close(k->cat, NULL);
     sto_fsck_view_free(k->view);
-    for (size_t i = 0; i < k->n_bad_segments; i++)
-        ts_free(k->bad_segments[i]);
-    ts_free(k->bad_segments);
+    for (size_t i = 0; i < k->n_bad_parts; i++)
+        ts_free(k->bad_parts[i].path);
+    ts_free(k->bad_parts);
     ts_free(k->files);
     sto_unfinished_release(&k->merge);
     ts_free(k->at_path);

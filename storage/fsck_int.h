@@ -35,6 +35,12 @@ struct sto_fsck__unnamed {
     uint32_t series, metric;
 };
 
+/* A part of the write-ahead log that the check could not read. */
+struct sto_fsck__bad_part {
+    char *path;      /* of the segment; owned */
+    uint64_t off, n; /* n UINT64_MAX: any part of the segment */
+};
+
 struct sto_fsck {
     struct sto_fsck_opts opts;
     struct sto_fsck_result *out;
@@ -65,8 +71,8 @@ struct sto_fsck {
     size_t n_unnamed, cap_unnamed;
 
     struct sto_wal_salvage_result wal;
-    char **bad_segments; /* paths of damaged segments; owned */
-    size_t n_bad_segments;
+    struct sto_fsck__bad_part *bad_parts; /* those of a segment follow each other; owned */
+    size_t n_bad_parts;
 
     struct sto_fsck__file *at; /* file being walked */
     char *at_path;             /* path of its .t file; owned */

@@ -145,6 +145,7 @@ struct salvage {
     struct sto_mem **mems; /* by generation, ascending */
     size_t n, cap;
     bool names_only;
+    char *unread; /* a segment of which the check has read more; owned, NULL = none */
 };
 
 static struct sto_mem *mem_of(struct salvage *s, uint64_t gen)
@@ -183,8 +184,38 @@ static int salvage_points(void *arg, uint64_t gen, const struct sto_point *point
     return 0;
 }
 
+/* Has the check read these bytes of a segment? */
+static bool was_read(const struct sto_fsck *k, const char *path, uint64_t off, uint64_t n)
+{
+    for (size_t i = 0; i < k->n_bad_parts; i++) {
+        const struct sto_fsck__bad_part *b = &k->bad_parts[i];
+        if (strcmp(b->path, path) == 0 && off >= b->off && n <= b->n && off - b->off <= b->n - n)
+            return false;
+    }
+    return true;
+}
+
+static void salvage_bad(void *arg, const char *path, uint64_t off, uint64_t n, bool torn, int64_t from_ms,
+                        int64_t to_ms)
+{
+    struct salvage *s = arg;
+    (void)torn;
+    (void)from_ms;
+    (void)to_ms;
+    if (!s->unread && was_read(s->k, path, off, n))
+        s->unread = ts_xstrdup(path);
+}
+
+static void salvage_damage(void *arg, const char *path, const char *what)
+{
+    (void)what;
+    salvage_bad(arg, path, 0, UINT64_MAX, false, INT64_MAX, INT64_MIN);
+}
+
 static const struct sto_wal_salvage_ops salvage_ops = {
-    .replay = {.series = salvage_series, .known = salvage_known, .points = salvage_points}};
+    .replay = {.series = salvage_series, .known = salvage_known, .points = salvage_points},
+    .bad = salvage_bad,
+    .damage = salvage_damage};
 
 /* The new files and the manifest edit that adds them. */
 struct edit {
@@ -269,6 +300,24 @@ static int wal_to_files(struct sto_fsck *k, struct salvage *s, struct edit *e, s
     return 0;
 }
 
+/* Read the points of the write-ahead log into memory: everything that the check has read, since the log is then removed. */
+static int read_points(struct sto_fsck *k, struct salvage *s, struct ts_error *err)
+{
+    struct sto_wal_salvage_result found;
+    ts_free(s->unread);
+    s->unread = NULL;
+    s->names_only = false;
+    TS_TRY(sto_wal_salvage(k->fs, k->wal_dir, k->flushed_gen, &salvage_ops, s, &found, err));
+    if (!s->unread && found.n_points >= k->wal.n_points)
+        return 0;
+    return ts_error_set(
+        err, TS_EIO,
+        "%s: the repair can't read what the check has read (%" PRIu64 " points in all, now %" PRIu64
+        "): the errors of the disk are intermittent. The log stays; copy the data folder to another "
+        "disk and repair it there",
+        s->unread ? s->unread : k->wal_dir, k->wal.n_points, found.n_points);
+}
+
 /* Add the names that the write-ahead log has, and made-up ones for other series; read the points of a damaged
  * log into memory. */
 static int repair_catalog(struct sto_fsck *k, struct salvage *s, struct ts_error *err)
@@ -284,16 +333,8 @@ static int repair_catalog(struct sto_fsck *k, struct salvage *s, struct ts_error
     if (k->n_unnamed)
         sto_fsck__find(k, STO_FIND_DONE, k->logs[STO_FSCK_CATALOG].path, UINT64_MAX,
                        "%zu series without a name are now called METRIC lost_series=NUMBER", k->n_unnamed);
-    s->names_only = !with_points;
     if (with_points)
-        TS_TRY(sto_wal_salvage(k->fs, k->wal_dir, k->flushed_gen, &salvage_ops, s, &found, err));
-    if (with_points && found.n_points < k->wal.n_points)
-        return ts_error_set(
-            err, TS_EIO,
-            "%s: the check has read %" PRIu64 " points, the repair %" PRIu64
-            ": errors of the disk come and go. The log stays; copy the data folder to another "
-            "disk and repair it there",
-            k->wal_dir, k->wal.n_points, found.n_points);
+        TS_TRY(read_points(k, s, err));
     return sto_catalog_sync(s->cat, true, err);
 }
 
@@ -398,8 +439,9 @@ int sto_fsck__repair(struct sto_fsck *k, struct ts_error *err)
         rc = repair_log(k, (enum sto_fsck__log)i, err);
     if (rc == 0)
         rc = k->fs->mkdir(k->fs, k->files_dir, err);
-    for (size_t i = 0; rc == 0 && i < k->n_bad_segments; i++)
-        rc = copy_aside(k, k->bad_segments[i], err);
+    for (size_t i = 0; rc == 0 && i < k->n_bad_parts; i++)
+        if (i == 0 || strcmp(k->bad_parts[i].path, k->bad_parts[i - 1].path) != 0)
+            rc = copy_aside(k, k->bad_parts[i].path, err);
     if (rc == 0 && (wal || k->n_unnamed || k->catalog_lost))
         rc = repair_catalog(k, &s, err);
     if (rc == 0)
@@ -429,6 +471,7 @@ int sto_fsck__repair(struct sto_fsck *k, struct ts_error *err)
     for (size_t i = 0; i < s.n; i++)
         sto_mem_unref(s.mems[i]);
     ts_free(s.mems);
+    ts_free(s.unread);
     ts_free(e.add);
     ts_free(e.remove);
     return rc;

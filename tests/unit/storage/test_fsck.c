@@ -318,6 +318,74 @@ static void test_fsck__bad_sectors_cost_what_both_copies_have_there(void **state
     t_faultfs_free(f);
 }
 
+/* --- disks that fail in different ways at each read --- */
+
+/* A store whose write-ahead log has many segments. */
+static struct t_faultfs *many_segments(struct diary *d)
+{
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    opts.wal_segment_bytes = 4096;
+    struct sto_store *st = kit_open(&opts);
+    for (int k = 0; k < 20; k++) {
+        put_all(st, d, T0 + k * 200000, 200);
+        assert_int_equal(sto_flush(st, STO_LEVEL_DISK, NULL), 0);
+    }
+    return end_by_kill(st, f);
+}
+
+/* Reads of a file succeed again. */
+static void heal(struct t_faultfs *f, const char *path)
+{
+    size_t n;
+    uint8_t *p = t_faultfs_get(f, path, &n);
+    t_faultfs_put(f, path, p, n);
+    ts_free(p);
+}
+
+struct changing {
+    struct t_faultfs *f;
+    char good[300], bad[300]; /* files that can be read, and can't, from the beginning of the repair on */
+    bool changed;
+};
+
+static void change(void *arg, enum t_op op, const char *path, bool after)
+{
+    struct changing *c = arg;
+    if (op != T_OP_MKDIR || after || c->changed || !strstr(path, STO_FSCK_DAMAGED))
+        return;
+    c->changed = true;
+    heal(c->f, c->good);
+    t_faultfs_set_unreadable(c->f, c->bad, 3500);
+}
+
+/* The repair can't read what the check could, though it reads more points in all: the log stays. */
+static void test_fsck__a_repair_that_reads_other_parts_leaves_the_log(void **state)
+{
+    (void)state;
+    struct diary d = {0};
+    struct changing c = {.f = many_segments(&d)};
+    struct sto_fsck_result r;
+    struct ts_error err = {0};
+    struct sto_fsck_opts opts = {.fs = t_faultfs_fs(c.f), .dir = "/db", .repair = true};
+    snprintf(c.good, sizeof c.good, "%s", path_of(c.f, "/wal/", "", 3));
+    snprintf(c.bad, sizeof c.bad, "%s", path_of(c.f, "/wal/", "", 6));
+    t_faultfs_set_unreadable(c.f, c.good, 100);
+    t_faultfs_set_unreadable(c.f, c.good, 2500);
+    t_faultfs_set_hook(c.f, change, &c);
+    int rc = sto_fsck(&opts, &r, &err);
+    t_faultfs_set_hook(c.f, NULL, NULL);
+    assert_true(c.changed);
+    assert_int_equal(rc, TS_EIO);
+    assert_non_null(strstr(err.text, c.bad));
+    heal(c.f, c.bad);
+    struct said s = check_store(c.f, false, &r);
+    assert_int_equal(s.n_damage, 0);
+    assert_int_equal(r.n_log_points, d.n);
+    diary_release(&d);
+    t_faultfs_free(c.f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,6 +394,7 @@ int main(void)
         cmocka_unit_test(test_fsck__without_summaries_every_possible_series_is_named),
         cmocka_unit_test(test_fsck__many_series_without_names),
         cmocka_unit_test(test_fsck__bad_sectors_cost_what_both_copies_have_there),
+        cmocka_unit_test(test_fsck__a_repair_that_reads_other_parts_leaves_the_log),
     };
     ts_log_set_level(TS_LOG_ERROR);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,7 +118,8 @@ static void bad_part(struct sto_fsck *k, const char *path, uint64_t off, uint64_
     if (last && last->n == UINT64_MAX && strcmp(last->path, path) == 0)
         return;
     k->bad_parts = ts_xrealloc(k->bad_parts, (k->n_bad_parts + 1) * sizeof *k->bad_parts);
-    k->bad_parts[k->n_bad_parts++] = (struct sto_fsck__bad_part){ts_xstrdup(path), off, n};
+    k->bad_parts[k->n_bad_parts++] =
+        (struct sto_fsck__bad_part){.path = ts_xstrdup(path), .off = off, .n = n};
 }
 
 static void on_bad(void *arg, const char *path, uint64_t off, uint64_t n, bool torn, int64_t from_ms,

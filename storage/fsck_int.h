@@ -39,6 +39,7 @@ struct sto_fsck__unnamed {
 struct sto_fsck__bad_part {
     char *path;      /* of the segment; owned */
     uint64_t off, n; /* n UINT64_MAX: any part of the segment */
+    bool must_move;  /* the segment can't be copied */
 };
 
 struct sto_fsck {

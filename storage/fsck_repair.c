@@ -7,7 +7,7 @@
  * DIR/damaged. A repair that was interrupted at any point is continued by the next one.
  *
  * Threads    one
- * Invariant  nothing damaged is deleted or overwritten before a copy of it is in DIR/damaged; files of an
+ * Invariant  nothing damaged is deleted or overwritten before a copy of it, or the file itself, is in DIR/damaged; files of an
  *            interrupted merge, whose rows are all in its inputs, are left to the next start
  * Not here   finding what is damaged
  */
@@ -45,7 +45,7 @@ static int aside_path(struct sto_fsck *k, const char *path, char **out_path, str
     return rc;
 }
 
-/* Copy a file into DIR/damaged; a missing file is no error. */
+/* Copy a file into DIR/damaged; a missing file is no error. 1: the disk can't read enough of it for a copy. */
 static int copy_aside(struct sto_fsck *k, const char *path, struct ts_error *err)
 {
     char *to = NULL, *p = NULL;
@@ -55,14 +55,18 @@ static int copy_aside(struct sto_fsck *k, const char *path, struct ts_error *err
     int rc = ts_fs_read_rest(k->fs, path, (size_t)1 << 40, &p, &n, &unread, &why);
     if (rc == TS_ENOTFOUND)
         return 0;
-    if (rc == TS_EIO) /* the disk can't read it: there is nothing to keep */
-        return 0;
+    if (rc == TS_EIO)
+        return 1;
     if (rc < 0)
         return ts_error_set(err, rc, "%s", why.text);
     rc = aside_path(k, path, &to, err);
     if (rc == 0)
         rc = ts_fs_write_atomic(k->fs, to, p, n, err);
-    if (rc == 0)
+    if (rc == 0 && unread.n_bytes)
+        sto_fsck__find(k, STO_FIND_DONE, path, UINT64_MAX,
+                       "kept as %s, with zeros in place of %" PRIu64 " bytes that can't be read", to,
+                       unread.n_bytes);
+    else if (rc == 0)
         sto_fsck__find(k, STO_FIND_DONE, path, UINT64_MAX, "kept as %s", to);
     ts_free(to);
     ts_free(p);
@@ -82,6 +86,39 @@ static int move_aside(struct sto_fsck *k, const char *path, struct ts_error *err
     return rc == TS_ENOTFOUND ? 0 : rc < 0 ? ts_error_set(err, rc, "%s", why.text) : 0;
 }
 
+/* Keep a log that is about to be replaced. One that can't be copied is moved. If the repair is interrupted right then, the next one
+ * uses the other file of the two. */
+static int keep_log(struct sto_fsck *k, const char *path, struct ts_error *err)
+{
+    int rc = copy_aside(k, path, err);
+    return rc == 1 ? move_aside(k, path, err) : rc;
+}
+
+/* --- segments of the write-ahead log --- */
+
+/* Keep damaged segments before any is read again. Those that can't be copied are moved when the repair is done. */
+static int keep_segments(struct sto_fsck *k, struct ts_error *err)
+{
+    for (size_t i = 0; i < k->n_bad_parts; i++) {
+        struct sto_fsck__bad_part *b = &k->bad_parts[i];
+        if (i > 0 && strcmp(b->path, b[-1].path) == 0)
+            continue;
+        int rc = copy_aside(k, b->path, err);
+        TS_TRY(rc);
+        b->must_move = rc == 1;
+    }
+    return 0;
+}
+
+/* Remove the segments, whose points are in files. */
+static int drop_segments(struct sto_fsck *k, uint64_t flushed_gen, struct ts_error *err)
+{
+    for (size_t i = 0; i < k->n_bad_parts; i++)
+        if (k->bad_parts[i].must_move)
+            TS_TRY(move_aside(k, k->bad_parts[i].path, err));
+    return sto_wal_drop(k->fs, k->wal_dir, flushed_gen, err);
+}
+
 /* --- record logs --- */
 
 static int repair_log(struct sto_fsck *k, enum sto_fsck__log which, struct ts_error *err)
@@ -89,8 +126,8 @@ static int repair_log(struct sto_fsck *k, enum sto_fsck__log which, struct ts_er
     struct sto_fsck__reclog *log = &k->logs[which];
     bool rebuilt = which == STO_FSCK_MANIFEST && k->manifest_rebuilt;
     if (rebuilt) {
-        TS_TRY(copy_aside(k, log->path, err));
-        TS_TRY(copy_aside(k, log->copy_path, err));
+        TS_TRY(keep_log(k, log->path, err));
+        TS_TRY(keep_log(k, log->copy_path, err));
         (void)k->fs->unlink(k->fs, log->copy_path, NULL);
         (void)k->fs->unlink(k->fs, log->path, NULL);
         return k->fs->sync_dir(k->fs, k->opts.dir, err);
@@ -102,11 +139,11 @@ static int repair_log(struct sto_fsck *k, enum sto_fsck__log which, struct ts_er
         log->whole.n = STO_RECLOG_HEADER_BYTES;
     }
     if (log->bad) {
-        TS_TRY(copy_aside(k, log->path, err));
+        TS_TRY(keep_log(k, log->path, err));
         TS_TRY(ts_fs_write_atomic(k->fs, log->path, log->whole.p, log->whole.n, err));
     }
     if (log->copy_bad)
-        TS_TRY(copy_aside(k, log->copy_path, err));
+        TS_TRY(keep_log(k, log->copy_path, err));
     TS_TRY(ts_fs_write_atomic(k->fs, log->copy_path, log->whole.p, log->whole.n, err));
     sto_fsck__find(k, STO_FIND_DONE, log->bad ? log->path : log->copy_path, UINT64_MAX,
                    "written again, %zu bytes%s", log->whole.n,
@@ -439,9 +476,8 @@ int sto_fsck__repair(struct sto_fsck *k, struct ts_error *err)
         rc = repair_log(k, (enum sto_fsck__log)i, err);
     if (rc == 0)
         rc = k->fs->mkdir(k->fs, k->files_dir, err);
-    for (size_t i = 0; rc == 0 && i < k->n_bad_parts; i++)
-        if (i == 0 || strcmp(k->bad_parts[i].path, k->bad_parts[i - 1].path) != 0)
-            rc = copy_aside(k, k->bad_parts[i].path, err);
+    if (rc == 0)
+        rc = keep_segments(k, err);
     if (rc == 0 && (wal || k->n_unnamed || k->catalog_lost))
         rc = repair_catalog(k, &s, err);
     if (rc == 0)
@@ -467,7 +503,7 @@ int sto_fsck__repair(struct sto_fsck *k, struct ts_error *err)
         ts_free(path);
     }
     if (rc == 0 && wal)
-        rc = sto_wal_drop(k->fs, k->wal_dir, e.flushed_gen, err);
+        rc = drop_segments(k, e.flushed_gen, err);
     for (size_t i = 0; i < s.n; i++)
         sto_mem_unref(s.mems[i]);
     ts_free(s.mems);

@@ -28,11 +28,17 @@ void t_faultfs_plan(struct t_faultfs *f, struct t_fault_plan plan)
 
 void t_faultfs_set_unreadable(struct t_faultfs *f, const char *path, uint64_t off)
 {
+    t_faultfs_set_unreadable_part(f, path, off, 1);
+}
+
+void t_faultfs_set_unreadable_part(struct t_faultfs *f, const char *path, uint64_t off, uint64_t n)
+{
     pthread_mutex_lock(&f->mu);
     struct t_entry *e = t_table_find(&f->now, path);
     if (!e || e->ino->n_bad == T_N_BAD)
         TS_BUG("no such file, or too many unreadable places");
-    e->ino->bad[e->ino->n_bad++] = off;
+    e->ino->bad[e->ino->n_bad].off = off;
+    e->ino->bad[e->ino->n_bad++].n = n;
     pthread_mutex_unlock(&f->mu);
 }
 

@@ -369,7 +369,7 @@ static int f_append(struct ts_file *h, const void *p, size_t n, struct ts_error 
 static bool is_unreadable(const struct t_inode *ino, uint64_t off, size_t n)
 {
     for (unsigned i = 0; i < ino->n_bad; i++)
-        if (ino->bad[i] >= off && ino->bad[i] - off < n)
+        if (ino->bad[i].off < off + n && off < ino->bad[i].off + ino->bad[i].n)
             return true;
     return false;
 }

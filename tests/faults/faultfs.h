@@ -86,6 +86,8 @@ const struct ts_fs *t_faultfs_fs(struct t_faultfs *f);
 void t_faultfs_plan(struct t_faultfs *f, struct t_fault_plan plan);
 /** Reads that touch byte off of a file fail with TS_EIO from now on, in addition to the plan, until the file is replaced or removed. */
 void t_faultfs_set_unreadable(struct t_faultfs *f, const char *path, uint64_t off);
+/** The same for n bytes from off on. */
+void t_faultfs_set_unreadable_part(struct t_faultfs *f, const char *path, uint64_t off, uint64_t n);
 /** Is the power off? */
 bool t_faultfs_is_off(const struct t_faultfs *f);
 /** Has the planned fault happened? */

@@ -22,8 +22,10 @@ struct t_inode {
     uint8_t *now, *disk;         /* bytes as seen, and on disk; both have cap bytes, zeros behind the end */
     size_t now_n, disk_n, cap;   /* lengths, room */
     uint8_t *dirty;              /* by page, cap / page of them: seen and disk may differ */
-    uint64_t bad[T_N_BAD];       /* offsets of bytes that can't be read */
-    unsigned n_bad;              /* length */
+    struct {
+        uint64_t off, n;
+    } bad[T_N_BAD]; /* parts that can't be read */
+    unsigned n_bad; /* length */
 };
 
 /* A name. */

@@ -386,6 +386,43 @@ static void test_fsck__a_repair_that_reads_other_parts_leaves_the_log(void **sta
     t_faultfs_free(c.f);
 }
 
+/* Is a file of this name, or a later one with a number behind it, in DIR/damaged? Its bytes. */
+static size_t bytes_aside(struct t_faultfs *f, const char *path)
+{
+    char aside[300];
+    size_t n = 0;
+    snprintf(aside, sizeof aside, "/db/" STO_FSCK_DAMAGED "%s", strrchr(path, '/'));
+    ts_free(t_faultfs_get(f, aside, &n));
+    return n;
+}
+
+/* A segment of which too much can't be read to make a copy: what the disk may give to other tools is kept. */
+static void test_fsck__a_segment_that_cannot_be_copied_is_kept(void **state)
+{
+    (void)state;
+    struct diary d = {0};
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    struct sto_fsck_result r;
+    char path[300];
+    size_t size;
+    struct sto_store *st = kit_open(&opts);
+    for (int k = 0; k < 20; k++)
+        put_all(st, &d, T0 + k * 2000000, 2000);
+    f = end_by_kill(st, f);
+    snprintf(path, sizeof path, "%s", path_of(f, "/wal/", "", 0));
+    ts_free(t_faultfs_get(f, path, &size));
+    assert_true(size > 512 * (2 * TS_UNREAD_SECTORS));
+    t_faultfs_set_unreadable_part(f, path, 5000, 512 * (TS_UNREAD_SECTORS + 10));
+    struct said s = check_store(f, true, &r);
+    assert_true(s.n_damage > 0);
+    assert_true(r.repaired);
+    assert_int_equal(r.n_left, 0);
+    assert_int_equal(bytes_aside(f, path), size);
+    diary_release(&d);
+    t_faultfs_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -395,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_fsck__many_series_without_names),
         cmocka_unit_test(test_fsck__bad_sectors_cost_what_both_copies_have_there),
         cmocka_unit_test(test_fsck__a_repair_that_reads_other_parts_leaves_the_log),
+        cmocka_unit_test(test_fsck__a_segment_that_cannot_be_copied_is_kept),
     };
     ts_log_set_level(TS_LOG_ERROR);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,8 @@ static const struct {
 /* One of the two files. */
 struct side {
     const char *path;
-    struct ts_slice bytes;   /* owned; p NULL: the file does not exist */
+    struct ts_slice bytes;   /* owned; p NULL: the file does not exist, or the disk can't read it */
+    bool unreadable;         /* the disk can't read it */
     bool good;               /* header is good, and the lineage is that of the other one */
     uint64_t bad_off;        /* offset of the first damage; UINT64_MAX = none */
     bool old;                /* the copy is of the log before its last checkpoint; this is no damage */
@@ -42,6 +43,9 @@ static int side_read(struct sto_fsck *k, struct side *s, const char kind[4], str
     s->bad_off = s->unread.n_bytes ? s->unread.first_off : UINT64_MAX;
     if (rc == TS_ENOMEM || rc == TS_EMFILE)
         return ts_error_set(err, rc, "%s", why.text);
+    s->unreadable = rc < 0 && rc != TS_ENOTFOUND;
+    if (s->unreadable)
+        s->bad_off = 0;
     if (rc < 0)
         return 0;
     s->bytes = (struct ts_slice){p, n};
@@ -175,16 +179,19 @@ static void report_damage(struct sto_fsck *k, const struct sto_fsck__reclog *log
     const char *cure = b->good || b->bytes.p ? "the copy has it" : "it has no copy";
     if (!a->good && !b->good)
         sto_fsck__find(k, STO_FIND_DAMAGE, log->path, UINT64_MAX, "%s, and its copy too: %s",
-                       a->bytes.p ? "can't be read" : "is missing", lost);
+                       a->bytes.p || a->unreadable ? "can't be read" : "is missing", lost);
     else if (!a->bytes.p)
-        sto_fsck__find(k, STO_FIND_DAMAGE, log->path, UINT64_MAX, "is missing; %s", cure);
+        sto_fsck__find(k, STO_FIND_DAMAGE, log->path, UINT64_MAX, "%s; %s",
+                       a->unreadable ? "can't be read" : "is missing", cure);
     else if (a->bad_off != UINT64_MAX && !log->holes)
         sto_fsck__find(k, STO_FIND_DAMAGE, log->path, a->bad_off, "%s; %s",
                        a->bad_off == 0            ? "header is damaged"
                        : a->bad_off >= a->bytes.n ? "its end is lost"
                                                   : "record is damaged",
                        cure);
-    if (!b->bytes.p)
+    if (b->unreadable)
+        sto_fsck__find(k, STO_FIND_DAMAGE, log->copy_path, UINT64_MAX, "can't be read");
+    else if (!b->bytes.p)
         sto_fsck__find(k, STO_FIND_NOTE, log->copy_path, UINT64_MAX,
                        "is missing: made again when the store is opened");
     else if (b->bad_off != UINT64_MAX && !log->holes)
@@ -211,11 +218,11 @@ static int read_log(struct sto_fsck *k, enum sto_fsck__log which, struct ts_erro
     }
     if (rc == 0) {
         log->bad = !a.bytes.p || a.bad_off != UINT64_MAX;
-        log->copy_bad = b.bytes.p && b.bad_off != UINT64_MAX;
+        log->copy_bad = (b.bytes.p || b.unreadable) && b.bad_off != UINT64_MAX;
         report_damage(k, log, logs[which].lost, &a, &b);
         if (log->bad && log->whole.n)
             sto_fsck_view_set(k->view, log->path, log->whole.p, log->whole.n);
-        if (b.unread.n_bytes && log->whole.n) /* opening a log reads its copy */
+        if ((b.unread.n_bytes || b.unreadable) && log->whole.n) /* opening a log reads its copy */
             sto_fsck_view_set(k->view, log->copy_path, log->whole.p, log->whole.n);
         if (log->whole.failed)
             rc = ts_error_set(err, TS_ENOMEM, "%s: no memory", log->path);

@@ -423,6 +423,44 @@ static void test_fsck__a_segment_that_cannot_be_copied_is_kept(void **state)
     t_faultfs_free(f);
 }
 
+/* The same for the log of metadata or its copy, which is damage: a start would read it. */
+static void test_fsck__a_log_that_cannot_be_copied_is_kept(void **state)
+{
+    enum { CELL_BYTES = 60000, N = 6 };
+    static const char *const paths[] = {"/db/cells.log", "/db/cells.log.copy"};
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    struct sto_fsck_result r;
+    struct sto_store *st = kit_open(&opts);
+    struct ts_error err = {0};
+    char *text = ts_xcalloc(1, CELL_BYTES);
+    memset(text, 'x', CELL_BYTES);
+    for (int i = 0; i < N; i++) {
+        char key[8];
+        snprintf(key, sizeof key, "k%d", i);
+        assert_int_equal(sto_cell_put(st, ts_slice_str(key), (struct ts_slice){text, CELL_BYTES}, &err), 0);
+    }
+    ts_free(text);
+    f = end_by_kill(st, f);
+    for (unsigned i = 0; i < 2; i++) {
+        struct t_faultfs *c = t_faultfs_clone(f, i);
+        size_t size;
+        ts_free(t_faultfs_get(c, paths[i], &size));
+        assert_true(size > 512 * (2 * TS_UNREAD_SECTORS));
+        t_faultfs_set_unreadable_part(c, paths[i], 5000, 512 * (TS_UNREAD_SECTORS + 10));
+        struct said s = check_store(c, true, &r);
+        assert_true(s.n_damage > 0);
+        assert_non_null(strstr(s.damage[0], "can't be read"));
+        assert_true(r.repaired);
+        assert_int_equal(r.n_left, 0);
+        assert_int_equal(r.n_cells, N);
+        assert_int_equal(bytes_aside(c, paths[i]), size);
+        t_faultfs_free(c);
+    }
+    t_faultfs_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -433,6 +471,7 @@ int main(void)
         cmocka_unit_test(test_fsck__bad_sectors_cost_what_both_copies_have_there),
         cmocka_unit_test(test_fsck__a_repair_that_reads_other_parts_leaves_the_log),
         cmocka_unit_test(test_fsck__a_segment_that_cannot_be_copied_is_kept),
+        cmocka_unit_test(test_fsck__a_log_that_cannot_be_copied_is_kept),
     };
     ts_log_set_level(TS_LOG_ERROR);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,6 +102,7 @@ void sto_pick__init(struct sto_pick__picker *p, const struct sto_sst_info *files
     *p = (struct sto_pick__picker){.files = files, .opts = opts, .n_looked = n};
     p->order = ts_xcalloc(n + 1, sizeof *p->order);
     p->tombs = ts_xcalloc(n + 1, sizeof *p->tombs);
+    p->chosen = ts_xcalloc(n + 1, sizeof *p->chosen);
     p->runs = ts_xcalloc(n + 1, sizeof *p->runs);
     for (size_t i = 0; i < n; i++) {
         const struct sto_sst_info *f = &files[i];
@@ -142,6 +143,7 @@ void sto_pick__release(struct sto_pick__picker *p)
 {
     ts_free(p->order);
     ts_free(p->tombs);
+    ts_free(p->chosen);
     ts_free(p->runs);
 }
 
@@ -199,10 +201,9 @@ struct sto_pick__run *sto_pick__near(struct sto_pick__near *it)
 
 void sto_pick__clear(struct sto_pick__picker *p)
 {
-    for (size_t i = 0; i < p->n_runs && p->n_in; i++) {
-        p->n_in -= p->runs[i].in;
-        p->runs[i].in = false;
-    }
+    p->n_looked += p->n_in;
+    while (p->n_in)
+        p->runs[p->chosen[--p->n_in]].in = false;
     p->bytes = 0;
 }
 
@@ -211,6 +212,7 @@ void sto_pick__choose(struct sto_pick__picker *p, struct sto_pick__run *r)
     if (r->in)
         return;
     r->in = true;
+    p->chosen[p->n_in] = (size_t)(r - p->runs);
     if (p->n_in++ == 0) {
         p->gen_lo = r->gen_lo;
         p->gen_hi = r->gen_hi;

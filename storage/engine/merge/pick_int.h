@@ -43,7 +43,8 @@ struct sto_pick__picker {
     int64_t known_lo, known_hi;
     uint64_t known_bytes; /* and its result */
     /* the choice */
-    size_t n_in;
+    size_t *chosen; /* its runs, in the order in which they were chosen; owned */
+    size_t n_in;    /* their number */
     uint64_t gen_lo, gen_hi, bytes;
     int64_t lo, hi;
 };

@@ -203,11 +203,12 @@ static void choose_tier(struct sto_pick__picker *p, size_t from, size_t newest)
 }
 
 /* Do all chosen runs come from one merge, which cut them by key into pieces that share no time? Merging them would change nothing. */
-static bool is_one_merge(const struct sto_pick__picker *p)
+static bool is_one_merge(struct sto_pick__picker *p)
 {
-    for (size_t i = 0; i < p->n_runs; i++) {
-        const struct sto_pick__run *r = &p->runs[i];
-        if (r->in && (r->gen_lo != p->gen_lo || r->gen_hi != p->gen_hi))
+    p->n_looked += p->n_in;
+    for (size_t i = 0; i < p->n_in; i++) {
+        const struct sto_pick__run *r = &p->runs[p->chosen[i]];
+        if (r->gen_lo != p->gen_lo || r->gen_hi != p->gen_hi)
             return false;
     }
     return true;
@@ -254,8 +255,10 @@ static bool split_crowd(struct sto_pick__picker *p, struct sto_pick__group g, si
 static bool choose_tail(struct sto_pick__picker *p, struct sto_pick__group g, uint64_t all)
 {
     choose_tier(p, g.lo, g.hi - 1);
-    while (p->bytes > all / QUARTER)
-        sto_pick__choose_only(p, g.hi - p->n_in + 1, g.hi);
+    size_t first = g.hi - p->n_in;
+    for (uint64_t bytes = p->bytes; bytes > all / QUARTER; first++)
+        bytes -= p->runs[first].bytes;
+    sto_pick__choose_only(p, first, g.hi);
     return p->n_in >= STO_TIER_FILES && p->n_in >= (g.hi - g.lo) / 2;
 }
 

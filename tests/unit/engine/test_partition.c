@@ -257,7 +257,7 @@ static double times_written(unsigned n_flushes, uint64_t bytes, unsigned late, i
         "most %zu, looks a pick=%.0f\n",
         (long long)days, n_flushes, (unsigned long long)bytes, late, (long long)behind_h, times, s->n,
         s->n_most, looked);
-    assert_true(looked < 6 * (double)s->n_most);
+    assert_true(looked < 10 * (double)s->n_most);
     assert_true(s->n_most < (size_t)days * 8);
     store_free(s);
     return times;

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include "tsd/protocols/http/parser.h"
 
 #include <errno.h>
@@ -44,6 +45,10 @@ int tsd_client_open(struct tsd_client *c, const char *host, const char *port, st
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *list = NULL;
     *c = (struct tsd_client){.fd = -1, .host = host, .port = port};
     ts_buf_init(&c->in, CLIENT_LINE_MAX);
+    int64_t n;
+    if (ts_num_parse_int(ts_slice_str(port), &n, NULL) == 0 &&
+        (n < 1 || n > 65535)) /* getaddrinfo takes it modulo 65536 */
+        return ts_error_set(err, TS_EINVAL, "a port is a number from 1 to 65535, not %s", port);
     int rc = getaddrinfo(host, port, &hints, &list);
     if (rc != 0)
         return ts_error_set(err, TS_EIO, "no such host or port as %s:%s: %s", host, port, gai_strerror(rc));

@@ -41,6 +41,9 @@ struct qry_function {
 
 /** Row by name, case counts; NULL if there is none. */
 const struct qry_function *qry_function_find(struct ts_slice name);
+struct ts_near; /* base/near.h */
+/** Offer the names of all functions to near. */
+void qry_function_see_all(struct ts_near *near);
 
 /** Length of a window: "10min", "1h", "30s", "2day", "1w". TS_EINVAL. Internal to the folder. */
 int qry_function__window(struct ts_slice word, int64_t *out_ms, struct ts_error *err);

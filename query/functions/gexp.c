@@ -4,6 +4,7 @@
 #include "query/functions/gexp.h"
 
 #include "base/cut.h"
+#include "base/near.h"
 #include "base/text.h"
 
 #include <ctype.h>
@@ -139,6 +140,18 @@ static int parse_word(struct parser *p, struct ts_slice *out)
 }
 
 /* --- calls --- */
+static int unknown_function(const struct parser *p, struct ts_slice name)
+{
+    struct ts_near near;
+    int rc = ts_error_set(p->err, TS_EINVAL, "Function %.*s has not been implemented", TS_SHOWN(name, 100));
+    if (p->compat)
+        return rc;
+    ts_near_init(&near, name);
+    qry_function_see_all(&near);
+    ts_near_hint(&near, p->err);
+    return rc;
+}
+
 static int parse_call(struct parser *p, struct qry_gexp_node **out);
 
 static int new_node(struct parser *p, struct qry_gexp_node **out)
@@ -210,7 +223,7 @@ static int parse_call(struct parser *p, struct qry_gexp_node **out)
     TS_TRY(new_node(p, &call));
     call->fn = qry_function_find(name);
     if (!call->fn)
-        return ts_error_set(p->err, TS_EINVAL, "Function %.*s has not been implemented", TS_SHOWN(name, 100));
+        return unknown_function(p, name);
     call->args = ts_arena_alloc(p->arena, call->fn->max_sets * sizeof *call->args);
     call->words = ts_arena_alloc(p->arena, (call->fn->n_words + 1) * sizeof *call->words);
     do {

@@ -3,6 +3,7 @@
  */
 #include "query/functions/function.h"
 
+#include "base/near.h"
 #include "base/text.h"
 
 #include <ctype.h>
@@ -38,6 +39,12 @@ const struct qry_function *qry_function_find(struct ts_slice name)
         if (ts_slice_is(name, functions[i]->name))
             return functions[i];
     return NULL;
+}
+
+void qry_function_see_all(struct ts_near *near)
+{
+    for (size_t i = 0; functions[i]; i++)
+        ts_near_see(near, ts_slice_str(functions[i]->name));
 }
 
 int qry_function__window(struct ts_slice word, int64_t *out_ms, struct ts_error *err)

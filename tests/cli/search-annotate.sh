@@ -13,7 +13,7 @@ for where in "--port $port" "--data data"; do
     tsd search lookup station=LFPG $where
     tsd search lookup '*' =LFPG net= --use-data-table $where
     tsd search lookup w.temp --limit 1 $where
-    tsd search lookup w.none $where
+    tsd search lookup w.tmep $where
     tsd search tsmeta station:edd* net=dwd $where
     tsd search tsuids w.rain $where
     tsd search uidmeta name:/^w/ $where

@@ -202,9 +202,12 @@ def near_names(s):
         return status, text + ("" if s.compat else "; did you mean %s?" % name)
     zone = {"start": T0, "timezone": "berlin", "queries": [{"aggregator": "sum", "metric": "web.hits"}]}
     no_zone = (400, "The timezone specification could not be found") if s.compat else meant("Invalid timezone name: berlin", "Europe/Berlin")
-    return [said("sum:web.hit"), said("summ:web.hits"), said("sum:1h-agv:web.hits"), said("sum:web.hits{h=regex(a)}"),
+    def lookup(m):
+        return s.ask("/api/search/lookup?m=" + m)[1]["error"]["details"]
+    return [lookup("web.hit"), get("/api/query/gexp?start=%d&exp=scal(sum:web.hits,1)" % T0), said("sum:web.hit"), said("summ:web.hits"), said("sum:1h-agv:web.hits"), said("sum:web.hits{h=regex(a)}"),
             get("/api/query/last?timeseries=web.hit"), get("/api/querry"), s.message(s.ask("/api/query", zone))], \
-        [meant("No such name for 'metrics': 'web.hit'", "web.hits"), meant("No such aggregation function: summ", "sum"),
+        [meant("No such name for 'metrics': 'web.hit'", "web.hits")[1], meant("Function scal has not been implemented", "scale"),
+         meant("No such name for 'metrics': 'web.hit'", "web.hits"), meant("No such aggregation function: summ", "sum"),
          meant("No such downsampling function: agv", "avg"), meant("Could not find a tag value filter of the type: regex", "regexp"),
          meant("No such name for 'metrics': 'web.hit'", "web.hits"), meant("Endpoint not found", "api/query", 404), no_zone]
 

@@ -197,6 +197,7 @@ static int tsmeta_list(struct tsmeta_work *a, struct ts_error *err)
     struct tsd_lookup what;
     a->err = err;
     TS_TRY(tsd_lookup_parse(a->m, a->ask->arena, &what, err));
+    what.compat = a->ask->rules->compat;
     TS_TRY(ts_sink_str(a->ask->sink, "[", err));
     int rc = tsd_lookup_run(sto_store_catalog(a->store), &what, a->ask->limit, tsmeta_each, a, err);
     if (rc == TS_ENOTFOUND)

@@ -297,6 +297,7 @@ static int search_run(struct tsd_meta_req *ask, bool always, struct ts_error *er
     TS_TRY(search_request(&w, err));
     if (w.kind->run != run_lookup && w.query.n == 0)
         return ts_error_set(err, TS_EINVAL, "Missing query");
+    w.lookup.compat = ask->rules->compat;
     int rc = w.kind->run == run_lookup ? tsd_lookup_check(sto_store_catalog(ask->store), &w.lookup, err) : 0;
     if (rc == TS_ENOTFOUND)
         rc = tsd_meta_req_not_found(ask, "Unable to resolve one or more UIDs", err);

@@ -8,6 +8,7 @@
 #include "base/cut.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "query/execution/select.h"
 #include "tsd/meta/series.h"
 
 #define LOOKUP_CHECK 4096 /* candidates between two looks at the limit */
@@ -65,25 +66,28 @@ int tsd_lookup_parse(struct ts_slice m, struct ts_arena *arena, struct tsd_looku
 
 /* --- ids --- */
 
-static int lookup_id(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice name, uint32_t *out,
-                     struct ts_error *err)
+static int lookup_id(struct sto_catalog *cat, bool compat, enum sto_uid_kind kind, struct ts_slice name,
+                     uint32_t *out, struct ts_error *err)
 {
     static const char *const kinds[STO_UID_KINDS] = {"metrics", "tagk", "tagv"};
     *out = 0;
     if (lookup_any(name) || sto_uid_find(cat, kind, name, out) == 0)
         return 0;
-    return ts_error_set(err, TS_ENOTFOUND, "No such name for '%s': '%.*s'", kinds[kind], TS_SHOWN(name, 150));
+    ts_error_set(err, TS_ENOTFOUND, "No such name for '%s': '%.*s'", kinds[kind], TS_SHOWN(name, 150));
+    if (!compat)
+        qry_select_near(cat, kind, name, NULL, err);
+    return TS_ENOTFOUND;
 }
 
 static int lookup_ids(struct sto_catalog *cat, const struct tsd_lookup *what, struct lookup_run *r,
                       struct ts_arena *arena, struct ts_error *err)
 {
-    TS_TRY(lookup_id(cat, STO_UID_METRIC, what->metric, &r->metric, err));
+    TS_TRY(lookup_id(cat, what->compat, STO_UID_METRIC, what->metric, &r->metric, err));
     r->pairs = ts_arena_alloc(arena, (what->n_pairs + 1) * sizeof(*r->pairs));
     for (size_t i = 0; i < what->n_pairs; i++) {
         struct lookup_pair p;
-        TS_TRY(lookup_id(cat, STO_UID_TAGK, what->pairs[i].k, &p.k, err));
-        TS_TRY(lookup_id(cat, STO_UID_TAGV, what->pairs[i].v, &p.v, err));
+        TS_TRY(lookup_id(cat, what->compat, STO_UID_TAGK, what->pairs[i].k, &p.k, err));
+        TS_TRY(lookup_id(cat, what->compat, STO_UID_TAGV, what->pairs[i].v, &p.v, err));
         if (!p.k && !p.v)
             continue; /* anything */
         size_t at = r->n++;

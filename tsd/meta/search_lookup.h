@@ -16,13 +16,14 @@ struct tsd_lookup {
     struct ts_slice metric;     /* "" = any */
     struct sto_tag_text *pairs; /* as requested; one key twice: either value */
     size_t n_pairs;             /* how many */
+    bool compat;                /* errors do not name similar names */
 };
 
 /** Parse "[metric]{k=v,...}" or "metric"; an empty text is TS_EINVAL with OpenTSDB's text. Slices
  * point into m. */
 int tsd_lookup_parse(struct ts_slice m, struct ts_arena *arena, struct tsd_lookup *out, struct ts_error *err);
 
-/** Are all names known? 0, or TS_ENOTFOUND "No such name for 'tagv': 'x'". */
+/** Are all names known? 0, or TS_ENOTFOUND "No such name for 'tagv': 'x'", without compat with a similar name. */
 int tsd_lookup_check(struct sto_catalog *cat, const struct tsd_lookup *what, struct ts_error *err);
 /* Gets a series; false to stop. */
 typedef bool (*tsd_lookup_fn)(void *arg, const struct sto_series *s);

@@ -1,0 +1,14 @@
+#!/bin/sh
+# cmake --install into a folder of a package (DESTDIR): every file lies below it, and a configuration that is there stays.
+# install.sh CMAKE BUILD_FOLDER
+set -eu
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+DESTDIR=$dir "$1" --install "$2" >/dev/null
+for f in "$dir/etc/tsd.conf" "$(find "$dir" -name tsd.service)"; do
+    [ -f "$f" ] || { echo "not installed: ${f:-tsd.service}"; find "$dir"; exit 1; }
+done
+[ -z "$(find "$dir$dir" 2>/dev/null)" ] || { echo "DESTDIR was used twice"; find "$dir"; exit 1; }
+echo 'port = 1' >"$dir/etc/tsd.conf"
+DESTDIR=$dir "$1" --install "$2" >/dev/null
+[ "$(cat "$dir/etc/tsd.conf")" = 'port = 1' ] || { echo "the configuration was overwritten"; exit 1; }

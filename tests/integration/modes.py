@@ -30,6 +30,10 @@ def run(d, mode, compat):
         check(name + path, there(d, "POST", path), mode != "ro")
     for path in ALWAYS:
         check(name + path, there(d, "GET", path), True)
+    if mode != "rw":
+        got = ask(d, "POST", "/api/put", {}) if mode == "ro" else ask(d, "GET", READS[2])
+        why = {"ro": "read-only: this daemon stores nothing (mode = ro)", "wo": "write-only: this daemon answers no queries (mode = wo)"}[mode]
+        check(name + "the answer says why", got[1]["error"]["message"], "Endpoint not found" if compat == "opentsdb" else why)
     refusal = "unknown command: %s.  Try `help'.\n" if compat == "opentsdb" else "%s: read-only: this daemon takes no points (mode = ro)\n"
     line = "put mode.m %d 2 h=%s\n" % (T0 + 1, mode + compat)
     got = said(d, line + "rollup 10m:sum\n")
@@ -47,7 +51,8 @@ def main():
         d.keys.update(mode="ro", compat="none")
         d.restart()
         path = "/api/query?start=%d&end=%d&m=sum:mode.m{h=a}" % (T0 - 1, T0 + 1)
-        check("no delete with ro", ask(d, "DELETE", path)[0], 400)
+        status, answer = ask(d, "DELETE", path)
+        check("no delete with ro", (status, answer["error"]["message"]), (400, "Deleting is switched off: the daemon is read-only (mode = ro)"))
         rows = d.api("/api/query?start=%d&m=none:mode.m" % T0)
         check("what rw and wo stored is there, what ro was sent is not", sorted(r["tags"]["h"] for r in rows), ["a", "rwnone", "rwopentsdb", "wonone", "woopentsdb"])
     return end("modes")

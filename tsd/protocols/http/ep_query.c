@@ -76,8 +76,9 @@ static int query_delete(struct tsd_job *job, struct qry_spec *spec, struct ts_er
         return ts_error_set(err, TS_EINVAL, "%s", denial.message);
     }
     if (!allowed && !req->d->set.rules.compat)
-        return ts_error_set(err, TS_EINVAL,
-                            "Deleting is switched off: the daemon needs query_allow_delete = true");
+        return ts_error_set(err, TS_EINVAL, "Deleting is switched off: %s",
+                            req->d->set.no_writes ? "the daemon is read-only (mode = ro)"
+                                                  : "the daemon needs query_allow_delete = true");
     if (!allowed) {
         tsd_job_error_details(job, "Deleting data is not enabled (tsd.http.query.allow_delete=false)");
         return ts_error_set(err, TS_EINVAL, "Bad request");

@@ -167,15 +167,24 @@ static bool http_serializer(struct tsd_req *req)
     return true;
 }
 
+/* Why the key mode takes an endpoint away; NULL: it does not. */
+static const char *http_mode_denial(const struct tsd_req *req, const struct tsd_endpoint *e)
+{
+    const struct tsd_settings *set = &req->d->set;
+    if (set->no_writes && (e->flags & TSD_EP_STORES))
+        return "read-only: this daemon stores nothing (mode = ro)";
+    return set->no_reads && (e->flags & TSD_EP_READS)
+               ? "write-only: this daemon answers no queries (mode = wo)"
+               : NULL;
+}
+
 /* Is an endpoint not there, by the keys mode and compat? */
 static bool http_absent(const struct tsd_req *req, const struct tsd_endpoint *e)
 {
-    const struct tsd_settings *set = &req->d->set;
-    return (set->rules.compat && (e->flags & TSD_EP_OURS)) ||
-           (set->no_writes && (e->flags & TSD_EP_STORES)) || (set->no_reads && (e->flags & TSD_EP_READS));
+    return (req->d->set.rules.compat && (e->flags & TSD_EP_OURS)) || http_mode_denial(req, e);
 }
 
-/* 404; without compat with the path that was probably meant: one that ends in the same name, or that is near. */
+/* 404 for a path that is none; without compat with the path that was probably meant: one that ends in the same name, or that is near. */
 static void http_unknown(struct tsd_req *req)
 {
     struct ts_error err = {0};
@@ -220,6 +229,10 @@ static void http_route(struct tsd_req *req, struct http_conn *hc)
     struct tsd_denial denial;
     struct ts_error err = {0};
     const struct tsd_endpoint *e = tsd_endpoint_find(req->path);
+    if (e && !req->d->set.rules.compat && http_mode_denial(req, e)) {
+        tsd_reply_error(req, 404, http_mode_denial(req, e), NULL);
+        return;
+    }
     if (!e || http_absent(req, e)) {
         http_unknown(req);
         return;

@@ -28,7 +28,7 @@ struct side {
     const char *path;
     struct ts_slice bytes;   /* owned; p NULL: the file does not exist, or the disk can't read it */
     bool unreadable;         /* the disk can't read it */
-    bool good;               /* header is good, and the lineage is that of the other one */
+    bool good;               /* header is good or can't be read, and the lineage is that of the other one */
     uint64_t bad_off;        /* offset of the first damage; UINT64_MAX = none */
     bool old;                /* the copy is of the log before its last checkpoint; this is no damage */
     struct ts_unread unread; /* what the disk can't read; zeros in bytes */
@@ -54,7 +54,10 @@ static int side_read(struct sto_fsck *k, struct side *s, const char kind[4], str
                                      : sto_reclog__header_check((const uint8_t *)p, s->path, kind, &why);
     if (rc == TS_EVERSION)
         return ts_error_set(err, rc, "%s", why.text);
-    s->good = rc == 0;
+    /* a header on a bad sector says nothing against the records behind it */
+    bool unread =
+        n >= STO_RECLOG_HEADER_BYTES && s->unread.n_bytes && s->unread.first_off < STO_RECLOG_HEADER_BYTES;
+    s->good = rc == 0 || unread;
     if (rc < 0)
         s->bad_off = 0;
     return 0;

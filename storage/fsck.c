@@ -225,6 +225,7 @@ static void view_empty_catalog(struct sto_fsck *k)
         sto_reclog__header_make(header, "CATA");
         ts_buf_append(&log->whole, header, sizeof header);
         sto_fsck_view_set(k->view, log->path, header, sizeof header);
+        sto_fsck_view_set(k->view, log->copy_path, header, sizeof header);
     }
 }
 

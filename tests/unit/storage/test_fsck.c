@@ -463,6 +463,44 @@ static void test_fsck__a_log_that_cannot_be_copied_is_kept(void **state)
     t_faultfs_free(f);
 }
 
+/* All of the catalog and of its copy is lost: the check goes on, and a repair makes up names. */
+static void test_fsck__an_unreadable_catalog_does_not_end_the_check(void **state)
+{
+    (void)state;
+    struct diary d = {0};
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    struct sto_fsck_result r;
+    struct ts_error err = {0};
+    struct sto_store *st = kit_open(&opts);
+    uint64_t r_names = 1;
+    put_all(st, &d, T0, 100);
+    for (int i = 0; i < 4000; i++) {
+        char name[240];
+        uint32_t id;
+        int n = snprintf(name, sizeof name, "n%d.", i);
+        for (; n < 200; n++) /* catalogs are compressed */
+            name[n] = (char)('a' + t_rand(&r_names) % 26);
+        assert_int_equal(
+            sto_uid_make(sto_store_catalog(st), STO_UID_TAGV, (struct ts_slice){name, (size_t)n}, &id, &err),
+            0);
+    }
+    assert_int_equal(sto_catalog_sync(sto_store_catalog(st), true, NULL), 0);
+    assert_int_equal(sto_flush(st, STO_LEVEL_FILES, NULL), 0);
+    f = end_by_kill(st, f);
+    size_t size;
+    ts_free(t_faultfs_get(f, "/db/catalog.log", &size));
+    assert_true(size > 512 * (2 * TS_UNREAD_SECTORS));
+    t_faultfs_set_unreadable_part(f, "/db/catalog.log", 0, 512 * (TS_UNREAD_SECTORS + 10));
+    t_faultfs_set_unreadable_part(f, "/db/catalog.log.copy", 0, 512 * (TS_UNREAD_SECTORS + 10));
+    (void)check_store(f, true, &r);
+    assert_true(r.repaired);
+    assert_int_equal(r.n_left, 0);
+    assert_int_equal(r.n_points, d.n);
+    diary_release(&d);
+    t_faultfs_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -474,6 +512,7 @@ int main(void)
         cmocka_unit_test(test_fsck__a_repair_that_reads_other_parts_leaves_the_log),
         cmocka_unit_test(test_fsck__a_segment_that_cannot_be_copied_is_kept),
         cmocka_unit_test(test_fsck__a_log_that_cannot_be_copied_is_kept),
+        cmocka_unit_test(test_fsck__an_unreadable_catalog_does_not_end_the_check),
     };
     ts_log_set_level(TS_LOG_ERROR);
     return cmocka_run_group_tests(tests, NULL, NULL);

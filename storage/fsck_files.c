@@ -179,7 +179,8 @@ static int rebuild(struct sto_fsck *k, struct ts_error *err)
     k->manifest_rebuilt = true;
     k->n_shards = DEF_SHARDS;
     k->next_file_no = 1;
-    sto_fsck__fit_merge_to(k, l.v, l.n);
+    if (rc == 0)
+        rc = sto_fsck__fit_merge_to(k, l.v, l.n, err);
     for (size_t i = 0; rc == 0 && i < l.n; i++) {
         struct sto_fsck_file f;
         if (sto_fsck__is_merging(k, l.v[i])) { /* the inputs have all its rows */

@@ -57,7 +57,8 @@ struct sto_fsck {
     uint64_t cutoff_gen;         /* of generations below this one, were removed by retention; 0 = not known */
     bool bad_retention;          /* DIR/RETENTION is damaged */
     struct sto_unfinished merge; /* an interrupted merge; owned */
-    bool has_merge, bad_merge;   /* its record can be read; its record is damaged */
+    bool has_merge, bad_merge;   /* its record can be read; its record is damaged or can't be read */
+    bool unread_merge;           /* its record can't be read */
     bool merge_fits;             /* it can continue: its finished files stay, and are not part of the store */
     bool manifest_rebuilt;       /* made from the footers of the files */
     struct sto_fsck__file *files;
@@ -101,8 +102,8 @@ int sto_fsck__files(struct sto_fsck *k, struct ts_error *err);
 int sto_fsck__read_merge(struct sto_fsck *k, struct ts_error *err);
 /** Set merge_fits: can the merge continue with the files of k and this cutoff? */
 void sto_fsck__fit_merge(struct sto_fsck *k, int64_t cutoff_ms, uint64_t cutoff_gen);
-/** The same without a manifest: the folder has files with these numbers. */
-void sto_fsck__fit_merge_to(struct sto_fsck *k, const uint64_t *numbers, size_t n);
+/** The same without a manifest: the folder has files with these numbers. TS_EIO: the record can't be read. */
+int sto_fsck__fit_merge_to(struct sto_fsck *k, const uint64_t *numbers, size_t n, struct ts_error *err);
 /** Is it a finished file of a merge that can continue? */
 bool sto_fsck__is_merging(const struct sto_fsck *k, uint64_t file_no);
 /** Read the finished files of the merge. */

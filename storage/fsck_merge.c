@@ -18,12 +18,13 @@ int sto_fsck__read_merge(struct sto_fsck *k, struct ts_error *err)
 {
     struct ts_error why = {0};
     int rc = sto_unfinished_read(k->fs, k->opts.dir, &k->merge, &why);
-    if (rc < 0 && rc != TS_ECORRUPT && rc != TS_EVERSION) {
+    if (rc < 0 && rc != TS_ECORRUPT && rc != TS_EVERSION && rc != TS_EIO) {
         *err = why;
         return rc;
     }
     k->has_merge = rc == 1;
-    k->bad_merge = rc == TS_ECORRUPT;
+    k->unread_merge = rc == TS_EIO;
+    k->bad_merge = rc == TS_ECORRUPT || rc == TS_EIO;
     if (rc < 0) {
         char *path = record_path(k);
         sto_fsck__find(k, k->bad_merge ? STO_FIND_DAMAGE : STO_FIND_NOTE, path, UINT64_MAX,
@@ -59,13 +60,21 @@ void sto_fsck__fit_merge(struct sto_fsck *k, int64_t cutoff_ms, uint64_t cutoff_
     ts_free(infos);
 }
 
-void sto_fsck__fit_merge_to(struct sto_fsck *k, const uint64_t *numbers, size_t n)
+int sto_fsck__fit_merge_to(struct sto_fsck *k, const uint64_t *numbers, size_t n, struct ts_error *err)
 {
     size_t n_there = 0;
+    if (k->unread_merge) /* it may tell which files have rows that others have too */
+        return ts_error_set(
+            err, TS_EIO,
+            "%s/" STO_UNFINISHED_NAME
+            " can't be read, and without the manifest it is needed: copy the data folder to another disk and "
+            "check it there, or remove this file if the disk can't read it any more",
+            k->opts.dir);
     for (size_t i = 0; k->has_merge && i < k->merge.n_inputs; i++)
         for (size_t j = 0; j < n; j++)
             n_there += numbers[j] == k->merge.inputs[i];
     k->merge_fits = k->has_merge && n_there == k->merge.n_inputs;
+    return 0;
 }
 
 static void on_damage(void *arg, const char *path, uint64_t off, const char *what)

@@ -4,6 +4,7 @@
 #include "tests/unit/storage/resume_kit.h"
 
 #include "base/log.h"
+#include "storage/fsck.h"
 
 /* No read error that passes, whichever read meets it, costs the work. */
 static void test_store_resume_faults__a_passing_read_error_at_the_start_costs_nothing(void **state)
@@ -95,12 +96,45 @@ static void test_store_resume_faults__an_unreadable_file_does_not_stop_it_for_go
     t_faultfs_free(f);
 }
 
+/* A check does not need the record, unless the manifest is lost too: finished files must not be taken for files of the store. */
+static void test_store_resume_faults__fsck_goes_on_without_the_record(void **state)
+{
+    (void)state;
+    uint64_t sum[SERIES];
+    struct t_faultfs *f = halfway(sum);
+    for (int lost = 0; lost < 2; lost++) {
+        struct t_faultfs *c = t_faultfs_clone(f, 3);
+        struct sto_fsck_result r;
+        struct ts_error err = {0};
+        struct sto_fsck_opts opts = {.fs = t_faultfs_fs(c), .dir = "/db", .repair = true};
+        t_faultfs_set_unreadable(c, RECORD_PATH, 20);
+        if (lost) {
+            assert_true(t_faultfs_remove(c, "/db/MANIFEST"));
+            assert_true(t_faultfs_remove(c, "/db/MANIFEST.copy"));
+            assert_int_equal(sto_fsck(&opts, &r, &err), TS_EIO);
+            assert_non_null(strstr(err.text, RECORD_PATH));
+            assert_true(t_faultfs_remove(c, RECORD_PATH)); /* what the error advises */
+        }
+        assert_int_equal(sto_fsck(&opts, &r, &err), 0);
+        assert_true(r.n_damage > 0);
+        assert_true(r.repaired);
+        assert_int_equal(r.n_left, 0);
+        assert_false(has_record(c));
+        struct sto_store *st = open_again(c);
+        expect_all(st, sum);
+        kit_close(st);
+        t_faultfs_free(c);
+    }
+    t_faultfs_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(test_store_resume_faults__a_passing_read_error_at_the_start_costs_nothing),
         CASE(test_store_resume_faults__a_record_that_cannot_be_read_stays),
         CASE(test_store_resume_faults__an_unreadable_file_does_not_stop_it_for_good),
+        CASE(test_store_resume_faults__fsck_goes_on_without_the_record),
     };
     ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* errors are expected here */
     return cmocka_run_group_tests(tests, NULL, NULL);

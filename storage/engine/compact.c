@@ -144,7 +144,7 @@ static int look_at_room(struct job *job, struct ts_error *err)
 {
     const struct sto_pick *pick = job->pick;
     uint64_t room, keep = job->e->opts.reserve_bytes;
-    if (is_resumed(job) || sto_output__has_room(job->e, pick->bytes, &room))
+    if (is_resumed(job) || sto_unfinished__make_room(job->e, pick->bytes, &room))
         return 0;
     job->out.max_bytes = room > keep + 1 ? (room - keep) / 2 : 1;
     job->out.checkpoint_bytes = 0;

@@ -183,8 +183,12 @@ static int drop_orphan(void *arg, const char *name)
         return 0;
     if (no >= o->e->next_file_no)
         o->e->next_file_no = no + 1;
-    if (sto_unfinished__holds(o->e, no) || o->keep)
+    if (sto_unfinished__holds(o->e, no))
         return 0;
+    if (o->keep) {
+        sto_unfinished__keep(o->e, no);
+        return 0;
+    }
     char *path = ts_fs_join(o->e->files_dir, name);
     if (o->e->fs->unlink(o->e->fs, path, NULL) == 0)
         o->n++;
@@ -408,6 +412,7 @@ static void engine_free(struct sto_engine *e)
     if (e->unfinished)
         sto_unfinished_release(e->unfinished);
     ts_free(e->unfinished);
+    ts_free(e->kept_files);
     ts_free(e->rests);
     ts_free(e->dir);
     ts_free(e->wal_dir);

@@ -207,7 +207,10 @@ struct sto_engine {
     int64_t retention_ms;         /* monotonic time when retention last looked at the files; the same */
     struct sto_unfinished
         *unfinished; /* interrupted merge, which continues before any other; NULL = none; owned; the same */
-    unsigned unfinished_tries;         /* times that its finished files could not be read; the same */
+    unsigned unfinished_tries; /* times that its finished files could not be read; the same */
+    /* numbers of files that the manifest does not list, which stay because the record can't be read; owned; the same */
+    uint64_t *kept_files;
+    size_t n_kept_files;
     _Atomic uint64_t unfinished_bytes; /* bytes of its finished files */
 
     struct ts_budget merge_budget; /* memory that the running merge uses for its inputs */

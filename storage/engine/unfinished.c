@@ -13,7 +13,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "storage/engine/engine_int.h"
+#include "storage/engine/files/sst_format.h"
 #include "storage/engine/manifest_format.h"
+#include "storage/engine/output.h"
 
 #define MAGIC         "TSDMERGE"
 #define VERSION       1u
@@ -363,13 +365,44 @@ bool sto_unfinished__holds(const struct sto_engine *e, uint64_t file_no)
     return e->unfinished && is_output(e->unfinished, file_no);
 }
 
+void sto_unfinished__keep(struct sto_engine *e, uint64_t file_no)
+{
+    e->kept_files = ts_xrealloc(e->kept_files, (e->n_kept_files + 1) * sizeof *e->kept_files);
+    e->kept_files[e->n_kept_files++] = file_no;
+}
+
+/* Nothing refers to the kept files any more. */
+static void drop_kept(struct sto_engine *e)
+{
+    for (size_t i = 0; i < e->n_kept_files; i++)
+        for (int kind = STO_SST_KIND_POINTS; kind <= STO_SST_KIND_SUMS; kind++) {
+            char *path = sto_sst__path(e->files_dir, e->kept_files[i], (enum sto_sst_kind)kind);
+            (void)e->fs->unlink(e->fs, path, NULL);
+            ts_free(path);
+        }
+    ts_free(e->kept_files);
+    e->kept_files = NULL;
+    e->n_kept_files = 0;
+}
+
+bool sto_unfinished__make_room(struct sto_engine *e, uint64_t n_bytes, uint64_t *out_room)
+{
+    bool has = sto_output__has_room(e, n_bytes, out_room);
+    if (has || !e->n_kept_files)
+        return has;
+    sto_unfinished__drop(e, "its record can't be read, and the space is needed");
+    return sto_output__has_room(e, n_bytes, out_room);
+}
+
 int sto_unfinished__save(struct sto_engine *e, struct sto_unfinished *u, struct ts_error *err)
 {
     int rc = sto_unfinished_write(e->fs, e->dir, u, err);
-    if (rc < 0)
+    if (rc < 0) {
         sto_unfinished_release(u);
-    else
+    } else {
         take(e, u);
+        drop_kept(e);
+    }
     return rc;
 }
 
@@ -399,11 +432,12 @@ void sto_unfinished__unreadable(struct sto_engine *e, const char *why)
 void sto_unfinished__drop(struct sto_engine *e, const char *why)
 {
     struct sto_unfinished *u = e->unfinished;
-    if (!u)
+    if (!u && !e->n_kept_files)
         return;
     ts_log(TS_LOG_INFO, "an interrupted merge starts again: %s", why);
     unlink_record(e);
-    for (size_t i = 0; i < u->n_outputs; i++)
+    drop_kept(e);
+    for (size_t i = 0; u && i < u->n_outputs; i++)
         if (!is_listed(e, u->outputs[i].file_no))
             sto_sst_remove(e->fs, e->files_dir, &u->outputs[i]);
     sto_unfinished__leave(e);

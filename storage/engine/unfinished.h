@@ -20,8 +20,8 @@
  *   list the files or not
  *   damaged input, no space for the rest  the record is dropped and its files are removed
  *   record or files damaged or missing    found when the store is opened: the record is dropped with one line in the log
- *   record can't be read                  it stays, and all files that the manifest does not list, until a start can read it or
- *                                         another merge has replaced it
+ *   record can't be read                  it stays, and all files that the manifest does not list, until a start can read it,
+ *                                         another merge has replaced it, or the space is needed
  *   files can't be read                   the merge continues; if they can't be read at its end either, three times, it starts
  *                                         again
  *   inputs merged, remade or dropped      they are no longer listed: the record is dropped. So it is in a folder that was copied
@@ -98,6 +98,10 @@ uint64_t sto_unfinished_bytes(const struct sto_unfinished *u);
 bool sto_unfinished__open(struct sto_engine *e);
 /** Does the record list this file? */
 bool sto_unfinished__holds(const struct sto_engine *e, uint64_t file_no);
+/** Remember a file that stays while the record can't be read. */
+void sto_unfinished__keep(struct sto_engine *e, uint64_t file_no);
+/** As sto_output__has_room; removes the kept files if there is no room otherwise. */
+bool sto_unfinished__make_room(struct sto_engine *e, uint64_t n_bytes, uint64_t *out_room);
 /** Write the record, which replaces e->unfinished. *u is owned by the callee; on error it is freed and the previous record
  *  stays in use. */
 int sto_unfinished__save(struct sto_engine *e, struct sto_unfinished *u, struct ts_error *err);
@@ -108,8 +112,8 @@ void sto_unfinished__leave(struct sto_engine *e);
 /** A merge has ended because its files could not be read. Some errors pass, so the record stays; the third time in a row it is
  *  dropped. */
 void sto_unfinished__unreadable(struct sto_engine *e, const char *why);
-/** The merge starts again: remove the record and its files, with one line in the log. Does nothing if there is no
- *  record. */
+/** The merge starts again: remove the record and its files, or those that are kept for it, with one line in the log. Does
+ *  nothing if there is no record. */
 void sto_unfinished__drop(struct sto_engine *e, const char *why);
 
 #endif

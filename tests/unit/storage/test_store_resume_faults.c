@@ -96,6 +96,42 @@ static void test_store_resume_faults__an_unreadable_file_does_not_stop_it_for_go
     t_faultfs_free(f);
 }
 
+/* The finished files that stay with a record that can't be read do not keep a full disk full. */
+static void test_store_resume_faults__files_kept_for_a_record_give_way(void **state)
+{
+    (void)state;
+    uint64_t sum[SERIES];
+    struct t_faultfs *whole = halfway(sum);
+    for (int refused = 0; refused < 2; refused++) {
+        struct t_faultfs *f = t_faultfs_clone(whole, 4);
+        struct ts_error err = {0};
+        t_faultfs_set_unreadable(f, RECORD_PATH, 20);
+        struct sto_store *st = open_again(f);
+        uint64_t listed = stat_of(st, "files.bytes");
+        assert_true(files_bytes(f) > listed + listed / 8 + 8);
+        if (refused) {
+            leave_room(f, 1);
+            for (int64_t k = 0; k < 100; k++)
+                (void)sto_put(sto_port(st, 0), kit_series(st, 0), T0 + 3000000 + k * 977,
+                              (struct ts_num){.m = k}, true);
+            sto_port_turn(sto_port(st, 0));
+            assert_non_null(sto_store_refusing(st));
+            (void)sto_store_pump_merges(st, &err);
+            assert_int_equal(files_bytes(f), listed);
+        } else {
+            leave_room(f, listed); /* not enough for the merge */
+            assert_int_equal(sto_store_pump_merges(st, &err), 0);
+            expect_all(st, sum);
+            assert_true(stat_of(st, "files.count") < FILES);
+        }
+        assert_false(has_record(f));
+        t_faultfs_set_capacity(f, 0);
+        kit_close(st);
+        t_faultfs_free(f);
+    }
+    t_faultfs_free(whole);
+}
+
 /* A check does not need the record, unless the manifest is lost too: finished files must not be taken for files of the store. */
 static void test_store_resume_faults__fsck_goes_on_without_the_record(void **state)
 {
@@ -134,6 +170,7 @@ int main(void)
         CASE(test_store_resume_faults__a_passing_read_error_at_the_start_costs_nothing),
         CASE(test_store_resume_faults__a_record_that_cannot_be_read_stays),
         CASE(test_store_resume_faults__an_unreadable_file_does_not_stop_it_for_good),
+        CASE(test_store_resume_faults__files_kept_for_a_record_give_way),
         CASE(test_store_resume_faults__fsck_goes_on_without_the_record),
     };
     ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* errors are expected here */

@@ -112,9 +112,9 @@ static void test_store_resume_faults__files_kept_for_a_record_give_way(void **st
         if (refused) {
             leave_room(f, 1);
             for (int64_t k = 0; k < 100; k++)
-                (void)sto_put(sto_port(st, 0), kit_series(st, 0), T0 + 3000000 + k * 977,
+                (void)sto_put(sto_writer(st, 0), kit_series(st, 0), T0 + 3000000 + k * 977,
                               (struct ts_num){.m = k}, true);
-            sto_port_turn(sto_port(st, 0));
+            sto_writer_turn(sto_writer(st, 0));
             assert_non_null(sto_store_refusing(st));
             (void)sto_store_pump_merges(st, &err);
             assert_int_equal(files_bytes(f), listed);

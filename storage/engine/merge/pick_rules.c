@@ -323,24 +323,41 @@ static bool pick_window(struct sto_pick__picker *p, struct sto_pick *out)
 
 /* --- joining --- */
 
-/* Choose the runs that a join of w merges: all narrower runs, and the runs of w that are at most four times
- * as large as all of these together. */
-static void choose_join(struct sto_pick__picker *p, struct sto_window w, int64_t lo, int64_t hi)
+/* Choose the narrower runs of a window, except those that are more than four times as large as all smaller ones together: they
+ * are the result of a join that stayed in one narrower window. Returns the number of those chosen. */
+static size_t choose_lower(struct sto_pick__picker *p, struct sto_pick__near lower)
+{
+    uint64_t most = UINT64_MAX, largest;
+    do {
+        struct sto_pick__near it = lower;
+        largest = 0;
+        sto_pick__clear(p);
+        for (struct sto_pick__run *r; (r = sto_pick__near(&it));)
+            if (r->bytes <= most) {
+                sto_pick__choose(p, r);
+                largest = r->bytes > largest ? r->bytes : largest;
+            }
+        most = largest - 1;
+    } while (!p->opts->full && p->n_in > 1 && largest / QUARTER > p->bytes - largest);
+    return p->n_in;
+}
+
+/* Choose the runs that a join of w merges: narrower runs, and the runs of w that are at most four times
+ * as large as all of these together. Returns the number of narrower ones. */
+static size_t choose_join(struct sto_pick__picker *p, struct sto_window w, int64_t lo, int64_t hi)
 {
     const struct sto_pick__near lower = {.p = p, .lo = lo, .hi = hi, .levels = w.level};
     const struct sto_pick__near own = {
         .p = p, .lo = lo, .hi = hi, .level = w.level, .levels = (uint8_t)(w.level + 1)};
-    struct sto_pick__near it = lower;
-    sto_pick__clear(p);
-    for (struct sto_pick__run *r; (r = sto_pick__near(&it));)
-        sto_pick__choose(p, r);
+    size_t n_lower = choose_lower(p, lower);
     for (size_t before = 0; p->n_in > before;) {
         before = p->n_in;
-        it = own;
+        struct sto_pick__near it = own;
         for (struct sto_pick__run *r; (r = sto_pick__near(&it));)
             if (p->opts->full || r->bytes / QUARTER <= p->bytes)
                 sto_pick__choose(p, r);
     }
+    return n_lower;
 }
 
 /* The first wider run that prevents the merge of the choice and can be split; NULL: there is none. Merging it
@@ -373,7 +390,7 @@ static bool join_window(struct sto_pick__picker *p, struct sto_window w, struct 
     }
     if (bad || bytes >= STO_JOINED_BYTES || !n_lower)
         return false;
-    choose_join(p, w, lo, end - 1);
+    n_lower = choose_join(p, w, lo, end - 1);
     if (n_lower < STO_TIER_FILES && p->n_in < (full ? 2 : STO_CROWD_FILES))
         return false;
     struct sto_pick__run *wide = full ? NULL : wide_in_the_way(p, w.level);

@@ -249,7 +249,7 @@ static double times_written(unsigned n_flushes, uint64_t bytes, unsigned late, i
     struct t_store *s = store_new();
     s->behind_ms = behind_h * TS_HOUR_MS;
     live(s, 20000, 20000 + days, n_flushes, bytes, late, false);
-    settle(s, DAY(20000 + days + 100), false);
+    settle(s, DAY(20000 + days + 100) + s->behind_ms, false);
     double times = (double)(s->flushed + s->written) / (double)s->flushed;
     double looked = (double)s->n_looked / (double)s->n_picks;
     print_message(
@@ -279,6 +279,14 @@ static void test_partition__a_life_is_written_five_times_at_most(void **state)
     for (size_t i = 0; i < sizeof lives / sizeof *lives; i++)
         assert_true(times_written(lives[i].n_flushes, lives[i].bytes, lives[i].late, lives[i].days,
                                   lives[i].behind_h) <= 5);
+}
+
+/* The windows of points a year behind are old while they are filled: each few flushes are joined, but not with all that came before. */
+static void test_partition__points_late_by_a_year_do_not_rewrite_their_days(void **state)
+{
+    (void)state;
+    assert_true(times_written(10, 30000, 0, 200, 365 * 24) <= 10);
+    assert_true(times_written(100, 30000, 0, 70, 365 * 24) <= 13);
 }
 
 /* A day that is too large for a wider window is one file when it is over; what is late then does not rewrite it. */
@@ -574,6 +582,7 @@ int main(void)
         cmocka_unit_test(test_partition__pieces_of_one_merge_are_not_merged),
         cmocka_unit_test(test_partition__old_small_windows_are_joined),
         cmocka_unit_test(test_partition__a_life_is_written_five_times_at_most),
+        cmocka_unit_test(test_partition__points_late_by_a_year_do_not_rewrite_their_days),
         cmocka_unit_test(test_partition__a_large_day_becomes_one_file),
         cmocka_unit_test(test_partition__a_share_of_a_flush_has_its_own_file),
         cmocka_unit_test(test_partition__late_points_do_not_rewrite_the_store),

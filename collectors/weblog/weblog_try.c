@@ -13,6 +13,7 @@
 #include "collectors/weblog/weblog_import.h"
 #include "collectors/weblog/weblog_logs.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -126,12 +127,23 @@ static int put_text(void *arg, struct ts_slice lines, uint32_t n_points, bool du
     return ts_buf_slice(arg, lines);
 }
 
+/* "1 line", "2 lines". */
+static void count_say(struct ts_buf *out, uint64_t n, const char *what)
+{
+    ts_buf_printf(out, "%" PRIu64 " %s%s", n, what, n == 1 ? "" : "s");
+}
+
 static void end_say(struct try *t)
 {
     const struct col_web_names *names = &t->all.names;
-    ts_buf_printf(t->out, "%llu lines looked at: %llu requests, %llu bad lines, %u domains\n",
-                  (unsigned long long)t->n_lines, (unsigned long long)t->all.n_counted,
-                  (unsigned long long)t->n_bad, names->n_domains);
+    count_say(t->out, t->n_lines, "line");
+    ts_buf_str(t->out, " looked at: ");
+    count_say(t->out, t->all.n_counted, "request");
+    ts_buf_str(t->out, ", ");
+    count_say(t->out, t->n_bad, "bad line");
+    ts_buf_str(t->out, ", ");
+    count_say(t->out, names->n_domains, "domain");
+    ts_buf_char(t->out, '\n');
     if (t->n_bots)
         ts_buf_printf(t->out, "of programs: %llu requests, which do not count (collect_weblog_bots = drop)\n",
                       (unsigned long long)t->n_bots);

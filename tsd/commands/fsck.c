@@ -142,9 +142,11 @@ static void put_text_summary(struct ts_buf *b, const struct sto_fsck_result *res
         ts_buf_str(b,
                    res->repaired ? "clean, and what lay behind a torn place is in files now\n" : "clean\n");
     else if (!res->repaired)
-        ts_buf_printf(b, "%" PRIu64 " damaged places; run it again with --repair\n", res->n_damage);
+        ts_buf_printf(b, "%" PRIu64 " damaged place%s; run it again with --repair\n", res->n_damage,
+                      res->n_damage == 1 ? "" : "s");
     else if (res->n_left)
-        ts_buf_printf(b, "repaired, but %" PRIu64 " damaged places are left\n", res->n_left);
+        ts_buf_printf(b, "repaired, but %" PRIu64 " damaged place%s left\n", res->n_left,
+                      res->n_left == 1 ? " is" : "s are");
     else
         ts_buf_str(b, "repaired\n");
 }

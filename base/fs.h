@@ -95,12 +95,14 @@ int ts_fs_read_file(const struct ts_fs *fs, const char *path, size_t max_bytes, 
 #define TS_UNREAD_SECTORS 256u /* of 512 bytes; a disk that can't read more of a file is given up */
 /* What could not be read of a file; {0} is nothing. */
 struct ts_unread {
-    uint64_t n_bytes;            /* zeros stand in their place */
-    uint64_t first_off, end_off; /* all of them lie in between */
-    unsigned n_sectors;          /* up to TS_UNREAD_SECTORS */
+    uint64_t n_bytes;                    /* zeros stand in their place */
+    uint64_t first_off, end_off;         /* all of them lie in between */
+    unsigned n_sectors;                  /* sectors that have such bytes */
+    uint64_t sectors[TS_UNREAD_SECTORS]; /* their numbers */
 };
 /** pread on a disk that fails, for checks and repairs: errors that pass cost nothing, sectors that can't be read are zeros and
- * counted in *u, which adds up. Short only at the end of the file. TS_EIO: too many sectors; other errors of pread.
+ * counted in *u, which adds up over the reads of one file, each sector once. Short only at the end of the file. TS_EIO: too many
+ * sectors; other errors of pread.
  * Blocks: for the disk, some hundred times at most if it fails. */
 int ts_fs_pread_rest(const struct ts_fs *fs, struct ts_file *file, void *p, size_t n, uint64_t off,
                      size_t *out_n, struct ts_unread *u, struct ts_error *err);

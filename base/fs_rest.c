@@ -28,7 +28,16 @@ static void note(struct ts_unread *u, uint64_t off, size_t n)
     u->first_off = u->n_bytes ? u->first_off : off;
     u->end_off = off + n;
     u->n_bytes += n;
-    u->n_sectors++;
+    u->sectors[u->n_sectors++] = off / SECTOR_BYTES;
+}
+
+/* Was this sector counted by a read that overlaps this one? It is not tried again: each attempt may take seconds. */
+static bool is_noted(const struct ts_unread *u, uint64_t off)
+{
+    for (unsigned i = 0; i < u->n_sectors; i++)
+        if (u->sectors[i] == off / SECTOR_BYTES)
+            return true;
+    return false;
 }
 
 /* A part that can't be read as a whole, sector by sector. */
@@ -41,12 +50,17 @@ static int read_sectors(const struct ts_fs *fs, struct ts_file *file, char *p, s
     for (size_t at = 0; at < n;) {
         size_t left = n - at, len = SECTOR_BYTES - (size_t)((off + at) % SECTOR_BYTES), got = 0;
         len = len < left ? len : left;
-        int rc = u->n_sectors < TS_UNREAD_SECTORS
-                     ? try(fs, file, p + at, len, off + at, SECTOR_TRIES, &got, err)
-                     : TS_EIO;
-        if (rc < 0 && (rc != TS_EIO || u->n_sectors == TS_UNREAD_SECTORS))
+        if (is_noted(u, off + at)) {
+            memset(p + at, 0, len);
+            at += len;
+            continue;
+        }
+        int rc = try(fs, file, p + at, len, off + at, SECTOR_TRIES, &got, err);
+        if (rc < 0 && rc != TS_EIO)
             return rc;
         if (rc < 0 || got < len) {
+            if (u->n_sectors == TS_UNREAD_SECTORS)
+                return ts_error_set(err, TS_EIO, "more than %u sectors can't be read", TS_UNREAD_SECTORS);
             memset(p + at + got, 0, len - got);
             note(u, off + at + got, len - got);
         }

@@ -333,6 +333,7 @@ static int has_mark(struct sto_wal__reader *r, const struct sto_wal__found *f, s
     r->file = other;
     r->limit = f->size_bytes;
     r->salt = sto_wal__salt(&f->head.name);
+    r->unread = (struct ts_unread){0};
     r->win_n = 0;
     r->any_mark = false;
     int rc = sto_wal__find_marks(r, STO_WAL_HEADER_BYTES, err);

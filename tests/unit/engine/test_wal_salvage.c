@@ -76,11 +76,50 @@ static void test_wal_salvage__a_bad_sector_costs_what_is_in_it(void **state)
     t_faultfs_free(f);
 }
 
+/* Parts that are read overlap: a bad sector counts once, and is not tried again. As many as allowed are not too many. */
+static void test_wal_salvage__a_bad_sector_counts_once(void **state)
+{
+    enum { BYTES = 1 << 18, BAD = TS_UNREAD_SECTORS * 512 };
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    const struct ts_fs *fs = t_faultfs_fs(f);
+    struct ts_file *file;
+    struct ts_unread u = {0};
+    struct ts_error err = {0};
+    size_t n;
+    char *p = ts_xcalloc(1, BYTES);
+    memset(p, 'x', BYTES);
+    t_faultfs_put(f, "/a", p, BYTES);
+    t_faultfs_set_unreadable_part(f, "/a", 1024, BAD);
+    assert_int_equal(fs->open(fs, "/a", TS_OPEN_READ, &file, NULL), 0);
+    uint64_t calls = 0;
+    for (uint64_t off = 0; off < 5; off++) {
+        memset(p, 'y', BYTES);
+        assert_int_equal(ts_fs_pread_rest(fs, file, p, BYTES, off, &n, &u, &err), 0);
+        assert_int_equal(n, BYTES - off);
+        assert_int_equal(u.n_sectors, BAD / 512);
+        assert_int_equal(u.n_bytes, BAD);
+        assert_int_equal(u.first_off, 1024);
+        assert_int_equal(u.end_off, 1024 + BAD);
+        for (size_t i = 0; i < n; i++)
+            assert_int_equal(p[i], i + off >= 1024 && i + off < 1024 + BAD ? 0 : 'x');
+        if (off == 0)
+            calls = t_faultfs_calls(f, T_OP_PREAD);
+    }
+    assert_true(t_faultfs_calls(f, T_OP_PREAD) < 5 * (calls - BAD / 512));
+    t_faultfs_set_unreadable(f, "/a", BYTES - 1);
+    assert_int_equal(ts_fs_pread_rest(fs, file, p, BYTES, 0, &n, &u, &err), TS_EIO);
+    (void)fs->close(file, NULL);
+    ts_free(p);
+    t_faultfs_free(f);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wal_salvage__says_what_it_could_not_read),
         cmocka_unit_test(test_wal_salvage__a_bad_sector_costs_what_is_in_it),
+        cmocka_unit_test(test_wal_salvage__a_bad_sector_counts_once),
     };
     return cmocka_run_group_tests(tests, make_series, free_series);
 }

@@ -24,6 +24,7 @@ MAY = {
                       "storage/engine/merge storage/engine/check",
     "storage": "base storage/points storage/catalog storage/engine storage/engine/log storage/engine/files storage/engine/merge storage/engine/check",
     "storage/remote": "base storage/points",
+    "storage/hbase": "base",
     # query: the text of queries, and what runs them
     "query": "base storage storage/points",
     "query/aggregators": "base query",
@@ -132,7 +133,7 @@ def cycle():
 
 def libraries(text):
     """{library: libraries of ours that CMakeLists.txt links to it directly}, those of folders by the names of their modules."""
-    names = {"points": "storage/points", "codecs": "storage/codecs", "catalog": "storage/catalog", "engine": "storage/engine",
+    names = {"points": "storage/points", "codecs": "storage/codecs", "catalog": "storage/catalog", "engine": "storage/engine", "hbase": "storage/hbase",
              "query_common": "query", "tsd_server": "tsd", "query": "query (all)", "tsdlib": "tsd (all)", "tsd": "main"}
     found = {}
     rows = re.findall(r'^tsd_(?:library|module)\((\S+)((?:\s+"[^"]*")?)([^)]*)\)', text, re.M)

@@ -24,7 +24,7 @@ MAY = {
                       "storage/engine/merge storage/engine/check",
     "storage": "base storage/points storage/catalog storage/engine storage/engine/log storage/engine/files storage/engine/merge storage/engine/check",
     "storage/remote": "base storage/points",
-    "storage/hbase": "base",
+    "storage/hbase": "base storage/points",
     # query: the text of queries, and what runs them
     "query": "base storage storage/points",
     "query/aggregators": "base query",

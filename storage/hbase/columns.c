@@ -10,6 +10,7 @@
 #include "storage/hbase/bigendian.h"
 #include "storage/hbase/columns_int.h"
 #include "storage/hbase/qualifier.h"
+#include "storage/hbase/value.h"
 
 #define TEXT_BYTES 160
 
@@ -41,39 +42,17 @@ note(struct parse *p, enum sto_hbase_finding finding, const char *fmt, ...)
 
 /* --- points --- */
 
-static uint64_t load(const uint8_t *p, unsigned length, bool is_float)
-{
-    switch (length) {
-    case 1:
-        return (uint64_t)(int64_t)(int8_t)p[0];
-    case 2:
-        return (uint64_t)(int64_t)(int16_t)sto_hbase_get(p, 2);
-    case 4: {
-        uint32_t v = (uint32_t)sto_hbase_get(p, 4);
-        return is_float ? v : (uint64_t)(int64_t)(int32_t)v;
-    }
-    default:
-        return sto_hbase_get(p, 8);
-    }
-}
-
-static bool is_finite(uint64_t raw, unsigned length)
-{
-    uint64_t exponent = length == 4 ? 0x7f800000u : 0x7ff0000000000000u;
-    return (raw & exponent) != exponent;
-}
-
 /* Add a point whose value has length bytes; there is room for it. */
 static void add(struct parse *p, const struct sto_hbase_qualifier *q, const uint8_t *value, unsigned length)
 {
     bool is_float = q->flags & STO_HBASE_FLOAT;
-    uint64_t raw = load(value, length, is_float);
+    uint64_t raw = sto_hbase_value_load(value, length, is_float);
     if (q->off_ms >= STO_HBASE_HOUR_MS) {
         note(p, STO_HBASE_DAMAGED, "A point has an offset of %u ms, which is beyond the hour of the row.",
              q->off_ms);
         return;
     }
-    if (is_float && !is_finite(raw, length)) {
+    if (is_float && !sto_hbase_value_is_finite(raw, length)) {
         note(p, STO_HBASE_DAMAGED, "The value of the point at offset %u ms is not a finite number.",
              q->off_ms);
         return;

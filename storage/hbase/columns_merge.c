@@ -6,9 +6,7 @@
  */
 #include "storage/hbase/columns_int.h"
 
-#include <string.h>
-
-#include "base/double.h"
+#include "storage/hbase/value.h"
 
 /* --- sorting --- */
 
@@ -89,18 +87,8 @@ static void report(struct sto_hbase_columns *c, size_t from, size_t to,
 
 static struct ts_num value_of(const struct sto_hbase_entry *e, bool decimals)
 {
-    if (!e->is_float)
-        return (struct ts_num){(int64_t)e->raw, TS_NUM_INT, 0};
-    uint64_t bits = e->raw;
-    if (e->length == 4) {
-        float f;
-        uint32_t low = (uint32_t)bits;
-        memcpy(&f, &low, 4);
-        bits = ts_double_bits((double)f);
-    }
-    if (decimals)
-        return ts_num_from_double(ts_double_of(bits));
-    return (struct ts_num){(int64_t)bits, TS_NUM_RAW, 0};
+    struct ts_num v = sto_hbase_value_num(e->raw, e->length, e->is_float);
+    return e->is_float && decimals ? ts_num_from_double(ts_num_double(v)) : v;
 }
 
 static void put_cell(struct sto_hbase_columns *c, const struct sto_hbase_entry *e)

@@ -55,15 +55,16 @@ static void expect_document(const char *text, const char *written)
 static void test_annotation__documents_keep_their_bytes(void **state)
 {
     (void)state;
-    static const char *const same[] = {
-        "{\"startTime\":1356998400,\"endTime\":0,\"description\":\"\",\"notes\":\"\",\"custom\":null}",
-        "{\"tsuid\":\"000001000001000001\",\"startTime\":1356998400500,\"endTime\":1356998401,"
-        "\"description\":\"a \\\"b\\\" "
-        "\\\\ / \\u001F\\b\\f\\n\\r\\t\x7f\",\"notes\":\"K\xc3\xb6ln "
-        "\xe2\x82\xac\",\"custom\":{\"a\":\"1\",\"b\":\"\"}}",
-        "{\"startTime\":1,\"endTime\":-9223372036854775808,\"description\":\"\",\"notes\":\"\",\"custom\":{}"
-        "}",
-    };
+    static const char first[] = "{\"startTime\":1356998400,\"endTime\":0,\"description\":\"\",\"notes\":\"\","
+                                "\"custom\":null}";
+    static const char second[] =
+        "{\"tsuid\":\"000001000001000001\",\"startTime\":1356998400500,"
+        "\"endTime\":1356998401,"
+        "\"description\":\"a \\\"b\\\" \\\\ / \\u001F\\b\\f\\n\\r\\t\x7f\","
+        "\"notes\":\"K\xc3\xb6ln \xe2\x82\xac\",\"custom\":{\"a\":\"1\",\"b\":\"\"}}";
+    static const char third[] = "{\"startTime\":1,\"endTime\":-9223372036854775808,\"description\":\"\","
+                                "\"notes\":\"\",\"custom\":{}}";
+    static const char *const same[] = {first, second, third};
     for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
         expect_document(same[i], same[i]);
     expect_document(" {\"custom\": {\"b\":\"2\", \"a\":\"1\"}, \"x\": 1, \"notes\": null, \"tsuid\":\"\", "

@@ -324,18 +324,18 @@ static void test_columns__a_compacted_column_has_64_kib_at_most(void **state)
     struct ts_buf q, v;
     ts_buf_init(&q, 0);
     ts_buf_init(&v, 0);
-    sto_cells_reserve(&points, 20000);
-    for (uint32_t i = 0; i < 5462; i++) { /* 12 bytes each */
+    sto_cells_reserve(&points, 30000);
+    for (uint32_t i = 0; i < 30000; i++) {
         points.meta[i] = put_flags((struct ts_num){.kind = TS_NUM_INT}, true) | i;
-        points.m[i] = INT64_MAX - i;
+        points.m[i] = 1;
     }
-    points.n = 5461;
+    points.n = 13107; /* 5 bytes each, and the last byte: exactly the limit */
     assert_int_equal(sto_hbase_encode_compacted(&points, &q, &v), 0);
-    assert_int_equal(q.n + v.n, 65533);
-    points.n = 5462;
+    assert_int_equal(q.n + v.n, STO_HBASE_MAX_COMPACTED_BYTES);
+    points.m[5] = 1000; /* a byte more */
     assert_int_equal(sto_hbase_encode_compacted(&points, &q, &v), TS_ELIMIT);
-    assert_int_equal(q.n + v.n, 65533);
-    points.n = 20000;
+    assert_int_equal(q.n + v.n, STO_HBASE_MAX_COMPACTED_BYTES);
+    points.n = 30000;
     assert_int_equal(sto_hbase_encode_compacted(&points, &q, &v), TS_ELIMIT);
     ts_buf_release(&q);
     ts_buf_release(&v);

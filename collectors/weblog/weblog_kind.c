@@ -1,5 +1,5 @@
 /*
- * weblog_kind.c - shapes of lines, and what they say about a file.
+ * weblog_kind.c - recognises the format of a line by its shape, and decides the format of a file.
  *
  * Threads    see weblog_kind.h
  */
@@ -17,8 +17,8 @@
 #define PORT_DIGITS    5u
 
 struct col_web_auto {
-    struct col_web_format *formats[COL_WEB_KIND_NONE]; /* by kind; owned; NULL = none of its own */
-    enum col_web_kind fixed;                           /* by the configuration; COL_WEB_KIND_UNKNOWN = not */
+    struct col_web_format *formats[COL_WEB_KIND_NONE]; /* by kind; owned; NULL = it has no string */
+    enum col_web_kind fixed; /* kind set by the configuration; COL_WEB_KIND_UNKNOWN = none */
 };
 
 static const char *const kind_names[] = {"",       "json",         "vhost_combined", "combined",
@@ -105,7 +105,7 @@ static struct ts_slice behind(struct ts_slice s, size_t n)
     return (struct ts_slice){s.p + n, s.n - n};
 }
 
-/* Bytes up to one of the given, or all. */
+/* Number of bytes before the first of the given bytes; all of s if it has none of them. */
 static size_t span_until(struct ts_slice s, const char *bytes)
 {
     size_t n = 0;
@@ -126,7 +126,7 @@ static bool only(struct ts_slice s, const char *bytes)
     return s.n > 0;
 }
 
-/* The word up to the next blank, which is taken too; false if there is no blank behind it, or no word. */
+/* Remove the first word and the blank behind it from s. False: there is no word, or no blank behind it. */
 static bool word(struct ts_slice *s, struct ts_slice *out)
 {
     size_t n = span_until(*s, " ");
@@ -164,7 +164,7 @@ static bool is_host_port(struct ts_slice s)
     return span_until(host, ":\t\"[]{}") == host.n;
 }
 
-/* A host's name: letters, digits, '.', '-', and at least one letter. */
+/* Is s a host name: letters, digits, '.' and '-', with at least one letter, and no address? */
 static bool is_name(struct ts_slice s)
 {
     bool letter = false;
@@ -177,7 +177,7 @@ static bool is_name(struct ts_slice s)
     return letter && !is_address(s);
 }
 
-/* Numbers, addresses, "-" and lists of these: nothing of it is a host. */
+/* Does s consist of numbers, addresses, "-", "unknown" and lists of these, so that it can't contain a host name? */
 static bool is_harmless(struct ts_slice s)
 {
     while (s.n) {
@@ -195,21 +195,21 @@ static bool is_harmless(struct ts_slice s)
 
 /* --- shapes --- */
 
-/* Bytes of a quoted text with both its quotes; 0: there is none, or it does not end. */
+/* Length in bytes of the quoted text at the front of s, both quotes included. 0: there is none, or its closing quote is missing. */
 static size_t quoted(struct ts_slice s)
 {
     size_t i = 1;
     if (!s.n || s.p[0] != '"')
         return 0;
     size_t n = 1 + span_until(behind(s, 1), "\"");
-    if (n < s.n && !memchr(s.p, '\\', n)) /* most have none */
+    if (n < s.n && !memchr(s.p, '\\', n)) /* fast path: most texts have no backslash */
         return n + 1;
     while (i < s.n && s.p[i] != '"')
         i += s.p[i] == '\\' ? 2 : 1;
     return i < s.n ? i + 1 : 0;
 }
 
-/* What stands before the time. Leaves the rest, from the time's bracket on. */
+/* Find the kind by what precedes the time. Leaves in line what begins with the bracket of the time. */
 static enum col_web_kind shape_front(struct ts_slice *line, bool *sure)
 {
     struct ts_slice client, ident;
@@ -236,7 +236,7 @@ static enum col_web_kind shape_front(struct ts_slice *line, bool *sure)
     return ts_slice_is(ident, "-") ? COL_WEB_KIND_COMMON : COL_WEB_KIND_UNKNOWN;
 }
 
-/* What follows the number of bytes. */
+/* Refine the kind by what follows the number of bytes. */
 static enum col_web_kind shape_end(enum col_web_kind front, struct ts_slice rest, bool *sure)
 {
     const char *end = rest.p + rest.n;
@@ -252,19 +252,19 @@ static enum col_web_kind shape_end(enum col_web_kind front, struct ts_slice rest
     enum col_web_kind kind = front == COL_WEB_KIND_COMMON ? COL_WEB_KIND_COMBINED : front;
     for (unsigned i = 0; i < 2; i++) { /* referrer, agent */
         size_t n = rest.n > 1 && rest.p[0] == ' ' ? quoted(behind(rest, 1)) : 0;
-        if (!n) { /* cut off, or something else */
+        if (!n) { /* the line is cut off, or of another format */
             *sure = false;
             return rest.n < 2 || rest.p[1] == '"' ? kind : COL_WEB_KIND_UNKNOWN;
         }
         struct ts_slice text = {rest.p + 2, n - 2};
         if (i == 0 && text.n && !ts_slice_is(text, "-") && !memmem(text.p, text.n, "://", 3))
-            *sure = false; /* a host in its place, for all we know */
+            *sure = false; /* it may be a host rather than a referrer */
         rest = behind(rest, n + 1);
     }
     return vhost || is_harmless(rest) ? kind : COL_WEB_KIND_UNKNOWN;
 }
 
-/* Shape of a line that is not JSON. Not sure: it has it as far as it goes. */
+/* Find the kind of a line that is not JSON. *sure is false if another kind is possible too, or if the line ends too early. */
 static enum col_web_kind shape_of(struct ts_slice line, bool *sure)
 {
     enum col_web_kind kind = shape_front(&line, sure);
@@ -391,7 +391,8 @@ void col_web_look_odd(const struct col_web_look *look, const char *what, char ou
 
 /* --- lines of a file --- */
 
-/* Are both without a host, so that one is the other cut off, or was? */
+/* Are a and b equal, or common and combined? Neither of these has a host, and a line of the one may be a line of the other whose end is
+ * cut off. */
 static bool same_family(enum col_web_kind a, enum col_web_kind b)
 {
     return a == b || (a == COL_WEB_KIND_COMMON && b == COL_WEB_KIND_COMBINED) ||
@@ -416,7 +417,7 @@ const char *col_web_auto_parse(const struct col_web_auto *a, enum col_web_kind k
     enum col_web_kind shape = shape_of(line, &sure);
     if (shape != COL_WEB_KIND_UNKNOWN && (sure || same_family(shape, kind)))
         return col_web_line_parse(a->formats[shape], line, scratch, out);
-    for (unsigned i = 0; shape == COL_WEB_KIND_UNKNOWN && col_web_owns[i]; i++) /* surely another one */
+    for (unsigned i = 0; shape == COL_WEB_KIND_UNKNOWN && col_web_owns[i]; i++) /* a line of another format */
         if (!col_web_owns[i]->parse(col_web_owns[i]->kind, line, scratch, out))
             return NULL;
     if (own)
@@ -425,6 +426,6 @@ const char *col_web_auto_parse(const struct col_web_auto *a, enum col_web_kind k
         return "it is of no known format";
     if (shape != COL_WEB_KIND_UNKNOWN)
         return "it is not of the format of the first lines";
-    why = col_web_line_parse(decided, line, scratch, out); /* it knows best what is missing */
+    why = col_web_line_parse(decided, line, scratch, out); /* its error says what is missing */
     return why ? why : "it is not of this format, or a host may be in it";
 }

@@ -1,5 +1,5 @@
 /*
- * weblog_known.c - a file beside keys and checkpoint.
+ * weblog_known.c - looks a file up in the configuration and in the checkpoint.
  *
  * Threads    one
  */
@@ -18,20 +18,20 @@
 #include <sys/stat.h>
 
 struct col_web_known {
-    struct col_web_logs logs;     /* that are followed by configuration */
-    struct col_web_limits limits; /* of counting */
-    char path[PATH_MAX];          /* of the checkpoint; "" = none */
-    const char *olddirs;          /* of rotated files; borrowed */
-    bool reported;                /* that it can't be read was logged */
+    struct col_web_logs logs;     /* logs that the configuration follows */
+    struct col_web_limits limits; /* limits of counting */
+    char path[PATH_MAX];          /* path of the checkpoint; "" = there is none */
+    const char *olddirs;          /* folders of rotated files; borrowed */
+    bool reported;                /* an unreadable checkpoint was logged */
 };
 
-/* A file in question. */
+/* The file to look up. */
 struct candidate {
-    char path[PATH_MAX];            /* without links */
-    struct stat st;                 /* of it */
-    char first[COL_WEB_HEAD_BYTES]; /* of its text */
-    size_t n_first;                 /* bytes of these */
-    bool placed;                    /* the checkpoint has a place of it */
+    char path[PATH_MAX];            /* its path, symbolic links resolved */
+    struct stat st;                 /* its status */
+    char first[COL_WEB_HEAD_BYTES]; /* the first bytes of its text */
+    size_t n_first;                 /* number of bytes in first */
+    bool placed;                    /* the checkpoint has a place for it */
     uint64_t imported;              /* bytes of it that an import counted */
 };
 
@@ -62,7 +62,8 @@ void col_web_known_free(struct col_web_known *k)
     ts_free(k);
 }
 
-/* What the logs of a checkpoint say of it, of whose family it is by its name (kin), or those of whose it is not; NULL = nothing. */
+/* Why the logs of a checkpoint know the file; NULL = they do not. kin selects the logs: true = those of whose family the file is by its
+ * name, false = all others. */
 static const char *follow_says(const struct col_web_follow *f, struct candidate *c, bool kin)
 {
     char real[PATH_MAX];
@@ -106,7 +107,7 @@ static const char *checkpoint_says(struct col_web_known *k, struct candidate *c)
     int rc = col_web_state_load(&st, 0, &err);
     if (rc == 0)
         says = follow_says(&follow, c, true);
-    if (rc == 0 && !says) /* a copy of it elsewhere */
+    if (rc == 0 && !says) /* perhaps it is a copy with another name */
         says = follow_says(&follow, c, false);
     else if (rc != TS_ENOTFOUND && !k->reported) {
         ts_log(TS_LOG_WARN, "weblog: which logs were followed is not known, they would count twice: %s",
@@ -145,7 +146,7 @@ bool col_web_known_find(struct col_web_known *k, const char *path, struct ts_sli
         says = checkpoint_says(k, c);
         if (col_web_logs_follow(&k->logs, path) || col_web_logs_follow(&k->logs, c->path))
             says = "collect_weblog follows it";
-        if (says && !c->placed && journal && /* nobody has seen it yet: the collector will find this too */
+        if (says && !c->placed && journal && /* no place yet: the collector will read the journal too */
             col_web_journal_taken(journal, (struct ts_slice){c->first, c->n_first}, is_path, c->path, &taken))
             c->imported = taken.bytes;
     }

@@ -1,5 +1,5 @@
 /*
- * weblog_settings.c - the keys that decide about an import, to text and back.
+ * weblog_settings.c - converts the keys that determine the result of an import to text and back.
  *
  * Threads    see weblog_settings.h
  */
@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define JOURNAL    "weblog.imports" /* where such texts stand, for errors */
+#define JOURNAL    "weblog.imports" /* the file that holds such texts, for errors */
 #define HOST_BYTES 256
 
-/* Decide about series and times of points. */
+/* The keys that determine the series and times of points. */
 static const char *const keys[] = {
     "collect_weblog_bucket_s", "collect_weblog_path_depth",
     "collect_weblog_domain",   "collect_weblog_format",
@@ -47,10 +47,10 @@ void col_web_text_decode(struct ts_slice text, struct ts_buf *out)
     }
 }
 
-/* Where settings go. */
+/* Arguments of settings_take. */
 struct settings {
-    const struct ts_conf *conf; /* whose */
-    struct ts_buf *out;         /* text */
+    const struct ts_conf *conf; /* the configuration read */
+    struct ts_buf *out;         /* the text so far */
 };
 
 static void settings_take(void *arg, const struct ts_conf_key *key, const char *value)
@@ -75,7 +75,7 @@ void col_web_settings_get(const struct ts_conf *conf, struct ts_buf *out)
     out->n--;
 }
 
-/* Take "KEY=VALUE" off the front; the value is decoded into value. */
+/* Remove "KEY=VALUE" from the front of text and decode its value into value. False: there is none. */
 static bool setting_next(struct ts_slice *text, struct ts_slice *key, struct ts_buf *value)
 {
     const char *tab = text->n ? memchr(text->p, '\t', text->n) : NULL;
@@ -119,7 +119,7 @@ void col_web_settings_differ(const char *before, const char *now, char *out, siz
     ts_buf_init(&new, 0);
     *out = '\0';
     while (setting_next(&a, &key_a, &old) && setting_next(&b, &key_b, &new) && n < out_bytes) {
-        if (!ts_slice_eq(key_a, key_b)) /* of another version */
+        if (!ts_slice_eq(key_a, key_b)) /* written by another version */
             break;
         if (ts_slice_eq(ts_buf_get(&old), ts_buf_get(&new)))
             continue;

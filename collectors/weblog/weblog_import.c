@@ -1,5 +1,5 @@
 /*
- * weblog_import.c - files of lines to counts to points, a file at a time.
+ * weblog_import.c - counts the requests in files of log lines, one file at a time, and emits the counts as points.
  *
  * Threads    one
  */
@@ -26,18 +26,18 @@
 
 #define HOST_BYTES 256
 #define SLOTS_A_S                                                                                            \
-    500 /* of each second, behind its first half: the first is for late lines of followed logs */
+    500 /* in the second half of each second: the first half is for late lines of followed logs */
 #define FIRST_SLOT    500               /* ms */
-#define WAITING_BYTES ((size_t)1 << 20) /* first lines that decide nothing */
-#define LOCK_WAIT_MS  60000             /* for a collector that begins with a log, or another import */
-#define TAIL_BYTES    4096              /* read at once when the last line is looked for */
+#define WAITING_BYTES ((size_t)1 << 20) /* first lines kept until the format is known */
+#define LOCK_WAIT_MS  60000             /* for the lock of a collector or another import */
+#define TAIL_BYTES    4096              /* read at once in the search for the last line */
 #define WARN_SHARING  32                /* files remembered to report two that share a slot */
 
 struct col_web_import {
     struct col_web_import_opts opts; /* as given */
     struct col_web_log log;          /* format and domain */
     struct col_web_known *known;     /* which files are followed */
-    struct col_web_journal *journal; /* which were imported how; NULL = nobody wants to know */
+    struct col_web_journal *journal; /* former imports; NULL = not recorded */
     struct ts_buf settings;          /* keys of this import, for the journal */
     struct col_web_limits limits;    /* of counting */
     struct col_web_count count;      /* of the current file */
@@ -45,24 +45,24 @@ struct col_web_import {
     struct ts_buf scratch;           /* texts of JSON lines */
     const char *path;                /* of the current file; borrowed */
     uint64_t identity;               /* hash of its lines down to its first request */
-    bool begun;                      /* that was seen */
-    enum col_web_kind kind;          /* of its lines, where the format is auto */
-    struct ts_buf waiting;           /* its lines before that is known */
-    uint64_t n_waiting;              /* lines of these */
-    bool left_out;                   /* nothing of it counts */
-    bool fixed;                      /* it is followed behind the part that belongs to the import */
+    bool begun;                      /* the first request was seen */
+    enum col_web_kind kind;          /* kind of its lines, if the format is auto */
+    struct ts_buf waiting;           /* its lines until the kind is known */
+    uint64_t n_waiting;              /* lines in waiting */
+    bool left_out;                   /* no line of it is counted */
+    bool fixed;                      /* it is followed; limit is where the imported part ends */
     struct col_web_head head;        /* its first bytes */
-    char real[PATH_MAX];             /* its path without links, where a part of it was taken; "" */
+    char real[PATH_MAX];             /* its path, links resolved; "" = no regular file */
     uint64_t off, at,
-        limit;     /* bytes of its text so far; where the current line begins; those that begin behind
-                                         * the limit are left to a collector */
-    uint64_t line; /* number of the next one */
+        limit;     /* bytes of its text so far; where the current line begins; lines that begin at this
+                                         * offset or later are left to a collector */
+    uint64_t line; /* number of the next line */
     struct col_web_import_figures done; /* of files that ended */
-    bool drop_bots;                     /* requests of programs do not count */
-    uint64_t n_bots;                    /* of these, all files */
+    bool drop_bots;                     /* requests of bots are not counted */
+    uint64_t n_bots;                    /* requests of bots in all files */
     uint64_t n_none;                    /* requests of the current file without a domain */
-    int64_t slots_ms[WARN_SHARING];     /* of the last files */
-    uint32_t n_files;                   /* begun so far */
+    int64_t slots_ms[WARN_SHARING];     /* slots of the last files */
+    uint32_t n_files;                   /* files begun so far */
 };
 
 int col_web_import_new(const struct col_web_import_opts *opts, struct col_web_import **out,
@@ -117,7 +117,8 @@ void col_web_import_free(struct col_web_import *im)
     ts_free(im);
 }
 
-/* Is the current file, which begins with first, followed? Then what a former import counted of it may be counted again, if there is such a part. */
+/* Find whether the current file, which begins with first, is followed. If so, only the part that a former import counted may be counted
+ * again; if there is no such part, the file is left out. */
 static void import_known(struct col_web_import *im, struct ts_slice first)
 {
     char why[100];
@@ -147,14 +148,14 @@ void col_web_import_begin(struct col_web_import *im, const char *path)
     import_known(im, (struct ts_slice){NULL, 0});
 }
 
-/* A line down to the first request of this file, which is the last of these. */
+/* Add a line to the identity of the file: all lines up to and including its first request. */
 static void import_identify(struct col_web_import *im, struct ts_slice line)
 {
     im->identity = col_web_journal_identity(im->line == 1 ? NULL : &im->identity, line);
 }
 
-/* Where in a bucket the points of this file stand: by its text down to its first request, which stays when the file grows. Many files may begin with
- * the same empty line, comment or junk. */
+/* Choose the offset of this file's points within a bucket, by the hash of its lines up to the first request. These lines do not change
+ * when the file grows. The first line alone would not do: many files begin with the same empty line, comment or unreadable line. */
 static void import_slot(struct col_web_import *im)
 {
     uint64_t n_slots = (uint64_t)(im->limits.bucket_ms / 1000 * SLOTS_A_S);
@@ -172,9 +173,9 @@ static void import_slot(struct col_web_import *im)
     im->begun = true;
 }
 
-/* --- counted before, with other keys --- */
+/* --- undoing an import with other keys --- */
 
-/* Points on their way, each with the value 0. */
+/* Pass points on with the value 0 each. */
 static int undo_put(void *arg, struct ts_slice lines, uint32_t n_points, bool durable, struct ts_error *err)
 {
     struct col_web_import *im = arg;
@@ -217,7 +218,7 @@ static int undo_lines(struct col_web_import *old, const char *path, uint64_t lim
     return rc < 0 ? rc : col_web_import_end(old, err);
 }
 
-/* Set the points to 0 that the current file made with the keys of then. */
+/* Set the points to 0 that the current file produced when it was imported with these settings. */
 static int import_undo(struct col_web_import *im, const char *settings, struct ts_error *err)
 {
     struct ts_conf *conf = col_web_settings_conf(settings);
@@ -241,7 +242,7 @@ static void import_refuse(struct col_web_import *im, const char *why)
     im->left_out = true;
 }
 
-/* Was the current file imported with other keys? Then it is left out, or what it made goes. */
+/* If the current file was imported with other keys before: leave it out, or, with --replace, set its former points to 0. */
 static int import_again(struct col_web_import *im, struct ts_error *err)
 {
     const char *before = col_web_journal_find(im->journal, im->identity);
@@ -262,7 +263,7 @@ static int import_again(struct col_web_import *im, struct ts_error *err)
 
 /* --- the part of a file that belongs to the import --- */
 
-/* Behind the last line feed of an open file's first size bytes. */
+/* Offset behind the last line feed in the first size bytes of an open file; 0 = they have none. */
 static uint64_t lines_end(FILE *file, uint64_t size)
 {
     char text[TAIL_BYTES];
@@ -279,16 +280,16 @@ static uint64_t lines_end(FILE *file, uint64_t size)
     return 0;
 }
 
-/* What stands at the path of the current file, under the lock. */
+/* The file that is at the path of the current file while the lock is held. */
 struct look {
-    char first[COL_WEB_HEAD_BYTES]; /* of its text */
-    size_t n_first;                 /* bytes of these; 0 = it is no regular file */
-    uint64_t size;                  /* of a plain one; COL_WEB_OFF_ALL = all of it, whatever comes */
-    uint64_t limit;                 /* where it is divided */
+    char first[COL_WEB_HEAD_BYTES]; /* the first bytes of its text */
+    size_t n_first;                 /* bytes in first; 0 = it is no regular file */
+    uint64_t size;                  /* of a plain file; else COL_WEB_OFF_ALL: import all of it */
+    uint64_t limit;                 /* where the part of the import ends */
 };
 
-/* Packed ones and standard input are the import's as a whole, of others the whole lines that are there now: servers may be in the middle of
- * the last one, in rotated files too. False: it is not the current file, whose name has been given to another one. */
+/* Examine the file at the path and find the part that belongs to the import: all of a packed file or of standard input; the complete lines
+ * that a plain file has now. A server may still be writing the last line, in rotated files too. False: the path now names another file. */
 static bool import_look(const struct col_web_import *im, struct look *out)
 {
     const struct ts_pack *pack = NULL;
@@ -296,7 +297,7 @@ static bool import_look(const struct col_web_import *im, struct look *out)
     *out = (struct look){.size = COL_WEB_OFF_ALL, .limit = COL_WEB_OFF_ALL};
     if (!*im->real)
         return true;
-    FILE *file = fopen(im->real, "rbe"); /* all of one file, wherever its name goes meanwhile */
+    FILE *file = fopen(im->real, "rbe"); /* one open file, even if it is renamed meanwhile */
     ssize_t n = file ? pread(fileno(file), out->first, sizeof(out->first), 0) : -1;
     bool ok = n >= 0 && fstat(fileno(file), &st) == 0;
     out->n_first = ok ? (size_t)n : 0;
@@ -311,7 +312,7 @@ static bool import_look(const struct col_web_import *im, struct look *out)
     return ok && col_web_head_matches(&im->head, (struct ts_slice){out->first, out->n_first});
 }
 
-/* The current file is not followed: it is divided here. */
+/* Record where the part of the import ends. The current file is not followed. */
 static void import_divide(struct col_web_import *im, const struct look *look)
 {
     im->limit = look->limit;
@@ -324,8 +325,8 @@ static void import_divide(struct col_web_import *im, const struct look *look)
                im->path);
 }
 
-/* Under the lock of the folder: is nobody following the file by now, and how far will be written down? What was seen of it before may be another
- * file's by now. */
+/* Under the lock of the folder: check once more that no collector follows the file, and record in the journal how much of it the import
+ * counts. The file is examined again, because another one may have replaced it. Returns 1 if the current line may be counted, else 0. */
 static int import_take(struct col_web_import *im)
 {
     struct stat st;
@@ -356,7 +357,7 @@ static int import_take(struct col_web_import *im)
     return !im->left_out && im->at < im->limit;
 }
 
-/* The first request of the current file: may it be counted with these keys? 1; 0 = it is left out; or why nothing continues. */
+/* May the first request of the current file be counted with these keys? 1 = yes; 0 = it is left out; < 0 = an error that ends the import. */
 static int import_allowed(struct col_web_import *im, struct ts_error *err)
 {
     if (!im->journal || !col_web_journal_keeps(im->journal))
@@ -422,13 +423,13 @@ static int import_count(struct col_web_import *im, struct ts_slice lines, struct
         im->line++;
         if (!col_web_count_full(&im->count))
             continue;
-        TS_TRY(import_send(im, err)); /* when depends on the lines alone: the same again each time */
+        TS_TRY(import_send(im, err)); /* at a line that is the same in each import */
         (void)col_web_count_evict(&im->count, 0, true);
     }
     return 0;
 }
 
-/* No line of the first decides: one word about all of it. */
+/* None of the first lines has a known format: report that once for the whole file. */
 static void import_odd(struct col_web_import *im, const struct col_web_look *look)
 {
     char odd[COL_WEB_ODD_BYTES], text[COL_WEB_ODD_BYTES + 200];
@@ -439,7 +440,7 @@ static void import_odd(struct col_web_import *im, const struct col_web_look *loo
     im->left_out = true;
 }
 
-/* Lines wait until one decides what they are. The last time: those that wait are all there is. */
+/* Keep lines until one of them determines the format of the file. last: the file has no more lines. */
 static int import_decide(struct col_web_import *im, bool last, struct ts_error *err)
 {
     struct col_web_look look;

@@ -1,5 +1,5 @@
 /*
- * weblog_journal.c - lines of weblog.imports.
+ * weblog_journal.c - reads and appends the lines of weblog.imports.
  *
  * Threads    see weblog_journal.h
  */
@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #define NAME         "weblog.imports"
-#define LOCK_NS      20000000 /* between two tries */
+#define LOCK_NS      20000000 /* between two attempts */
 #define MAX_BYTES    ((size_t)64 << 20)
 #define FIRST_PLACES 64u
 
@@ -39,26 +39,26 @@ struct entry {
 
 /* A file of which a part was imported. */
 struct place {
-    char *path;                 /* then, without links; owned */
+    char *path;                 /* at that time, links resolved; owned */
     struct col_web_head head;   /* its first bytes */
-    struct col_web_taken taken; /* how far */
-    bool mine;                  /* by this journal, and the daemon may not have all of it yet */
-    uint64_t ended;             /* bytes of its text, where all of it was taken and read; 0 = not yet */
+    struct col_web_taken taken; /* the part that was imported */
+    bool mine;                  /* imported by this process; the daemon may not have all points yet */
+    uint64_t ended;             /* bytes of its text, if the whole file was read; 0 = not yet */
 };
 
 struct col_web_journal {
-    char dir[PATH_MAX];            /* "" = nothing is remembered */
-    char path[PATH_MAX];           /* of the file in it */
-    char *server;                  /* owned; NULL = all of them: it is not written */
+    char dir[PATH_MAX];            /* the folder; "" = nothing is recorded */
+    char path[PATH_MAX];           /* the file in it */
+    char *server;                  /* owned; NULL = entries of all servers, for reading only */
     struct entry *p;               /* owned */
-    size_t n, cap;                 /* entries */
+    size_t n, cap;                 /* entries in use, allocated */
     struct place *places;          /* owned */
-    uint32_t n_places, cap_places; /* of them */
-    uint32_t *slots;               /* table of them, index + 1; cap_places * 2, a power of two; owned */
-    struct stat read;              /* of the file when it was read or written last */
+    uint32_t n_places, cap_places; /* places in use, allocated */
+    uint32_t *slots;               /* hash table: index of a place + 1; 2 * cap_places; owned */
+    struct stat read;              /* status of the file when last read or written */
     DIR *lock;                     /* the folder, while its lock is held; NULL */
-    struct ts_file *claims;        /* the file, with a lock of a byte for each log claimed; NULL */
-    bool reported;                 /* that it can't be written was logged */
+    struct ts_file *claims;        /* the file, with one byte locked per claimed log; NULL */
+    bool reported;                 /* a failure to write it was logged */
 };
 
 /* --- the file --- */
@@ -91,7 +91,7 @@ static void places_grow(struct col_web_journal *j)
         *place_slot(j, ts_slice_str(j->places[i].path), &j->places[i].head) = i + 1;
 }
 
-/* The entry of a file; made if it is not there. */
+/* Find the entry of a file, or create it. */
 static struct place *place_at(struct col_web_journal *j, struct ts_slice path,
                               const struct col_web_head *head)
 {
@@ -105,7 +105,7 @@ static struct place *place_at(struct col_web_journal *j, struct ts_slice path,
     return &j->places[*slot - 1];
 }
 
-/* What a line says of it. Parts grow; how long the text of a packed file is, turns out in the end. */
+/* Apply a line of the journal to its entry. The part of a plain file only grows. The size of a packed file's text is known only at its end. */
 static void place_set(struct place *p, uint64_t bytes, bool done, bool whole)
 {
     if (bytes > p->taken.bytes || (whole && p->taken.bytes == COL_WEB_OFF_ALL))
@@ -114,7 +114,7 @@ static void place_set(struct place *p, uint64_t bytes, bool done, bool whole)
     p->taken.whole |= whole;
 }
 
-/* "place HEAD_BYTES HEAD BYTES STATE SERVER PATH", whatever the daemon: the checkpoint is for all of them. */
+/* Parse "place HEAD_BYTES HEAD BYTES STATE SERVER PATH". The server is ignored, since the checkpoint is shared by all servers. */
 static void place_line(struct col_web_journal *j, struct ts_slice line)
 {
     struct ts_slice words[7];
@@ -138,7 +138,7 @@ static void place_line(struct col_web_journal *j, struct ts_slice line)
     ts_buf_release(&path);
 }
 
-/* "IDENTITY SERVER SETTINGS"; those for another daemon are ignored, a line that is cut too. */
+/* Parse "IDENTITY SERVER SETTINGS". Lines for another server and incomplete lines are ignored. */
 static void journal_line(struct col_web_journal *j, struct ts_slice line)
 {
     char word[17] = "";
@@ -162,7 +162,7 @@ static void journal_read(struct col_web_journal *j)
     struct ts_error err = {0};
     char *text;
     size_t n;
-    if (stat(j->path, &j->read) < 0) /* before it is read: what comes meanwhile is read once more */
+    if (stat(j->path, &j->read) < 0) /* before reading: lines appended meanwhile are then read next time */
         j->read = (struct stat){0};
     int rc = ts_fs_read_file(ts_fs_real(), j->path, MAX_BYTES, &text, &n, &err);
     if (rc == TS_ENOTFOUND)
@@ -196,7 +196,7 @@ struct col_web_journal *col_web_journal_open(const struct ts_conf *conf)
     struct ts_slice first = col_trim((struct ts_slice){servers, strcspn(servers, ",")});
     j->server = ts_xstrndup(first.p, first.n);
     if (*j->dir) {
-        (void)ts_fs_mkdirs(ts_fs_real(), dir, NULL); /* what is wrong is said when it is written */
+        (void)ts_fs_mkdirs(ts_fs_real(), dir, NULL); /* an error is reported by the first write */
         journal_read(j);
     }
     return j;
@@ -249,8 +249,8 @@ const char *col_web_journal_find(const struct col_web_journal *j, uint64_t ident
     return NULL;
 }
 
-/* Append to an open file. An incomplete line left by a crash gets an end first; a part that did not fit is
- * removed again. */
+/* Append to an open file. An incomplete line left by a crash is terminated first. If the write fails, what was
+ * appended is removed again. */
 static int journal_put(struct ts_file *file, struct ts_slice lines, struct ts_error *err)
 {
     const struct ts_fs *fs = ts_fs_real();
@@ -268,7 +268,7 @@ static int journal_put(struct ts_file *file, struct ts_slice lines, struct ts_er
     return rc < 0 ? rc : fs->sync(file, err);
 }
 
-/* The folder is the collector's, whose user may not be trusted by the one who imports. */
+/* The folder belongs to the user of the collector, whom the user of the import may not trust, so the file is opened with care. */
 static int journal_append(struct col_web_journal *j, struct ts_slice lines, struct ts_error *err)
 {
     const struct ts_fs *fs = ts_fs_real();
@@ -284,7 +284,7 @@ static int journal_append(struct col_web_journal *j, struct ts_slice lines, stru
     return rc;
 }
 
-/* Lines of this journal's own; what it knows already is not read again. */
+/* Append lines of this process. It knows them already, so they need not be read again. */
 static void journal_write(struct col_web_journal *j, struct ts_slice lines, const char *then)
 {
     struct ts_error err = {0};
@@ -338,8 +338,8 @@ void col_web_journal_unlock(struct col_web_journal *j)
     j->lock = NULL;
 }
 
-/* Of the folder itself: whoever may read it can lock it. Some network file systems have no locks for folders: there the two must not begin
- * with one log in the same moment. */
+/* Lock the folder itself, so that read permission is enough. Some network file systems can't lock folders; on these nothing prevents a
+ * collector and an import from beginning with the same log at the same moment. */
 static bool folder_lock(struct col_web_journal *j, unsigned wait_ms)
 {
     const struct timespec pause = {.tv_nsec = LOCK_NS};
@@ -355,7 +355,7 @@ static bool folder_lock(struct col_web_journal *j, unsigned wait_ms)
         (void)closedir(dir);
     j->lock = held ? dir : NULL;
     return held ||
-           (!dir && !busy); /* a folder that is not there: what it would hold can't be written either */
+           (!dir && !busy); /* the folder does not exist, so that nothing can be recorded in it either */
 }
 
 bool col_web_journal_lock(struct col_web_journal *j, unsigned wait_ms)
@@ -371,7 +371,7 @@ bool col_web_journal_lock(struct col_web_journal *j, unsigned wait_ms)
     struct place *mine = j->places;
     size_t n_mine = j->n_places;
     j->places = NULL;
-    j->n_places = 0; /* those are kept aside */
+    j->n_places = 0; /* merged again below */
     journal_forget(j);
     journal_read(j);
     for (size_t i = 0; i < n_mine; i++) {
@@ -391,7 +391,7 @@ bool col_web_journal_lock(struct col_web_journal *j, unsigned wait_ms)
 bool col_web_journal_taken(const struct col_web_journal *j, struct ts_slice first,
                            bool (*of)(void *arg, const char *path), void *arg, struct col_web_taken *out)
 {
-    struct col_web_head have = {.n_bytes = 0}; /* most have the same number of bytes */
+    struct col_web_head have = {.n_bytes = 0}; /* reused, since most heads have the same length */
     *out = (struct col_web_taken){.bytes = 0};
     for (size_t i = 0; i < j->n_places; i++) {
         const struct place *p = &j->places[i];
@@ -430,7 +430,7 @@ void col_web_journal_take(struct col_web_journal *j, const char *path, const str
         return;
     struct place *p = place_at(j, ts_slice_str(path), head);
     p->mine = true;
-    if (bytes <= p->taken.bytes || p->taken.whole) /* again: the line is there */
+    if (bytes <= p->taken.bytes || p->taken.whole) /* the journal has this line already */
         return;
     place_set(p, bytes, false, bytes == COL_WEB_OFF_ALL);
     ts_buf_init(&line, 0);

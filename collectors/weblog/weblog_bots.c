@@ -1,15 +1,15 @@
 /*
- * weblog_bots.c - words of user agents.
+ * weblog_bots.c - the words by which user agents of bots are recognised.
  *
  * Threads    pure
- * Source     the patterns that take most of github.com/monperrus/crawler-user-agents (MIT), in our own selection: crawlers that call themselves
- *            bot, crawler or spider, the large ones that do not, libraries and command line tools
+ * Source     our selection of patterns that match most entries of github.com/monperrus/crawler-user-agents (MIT): crawlers that call
+ *            themselves bot, crawler or spider, the large ones that do not, libraries and command line tools
  */
 #include "collectors/weblog/weblog_bots.h"
 
 #include <string.h>
 
-#define AGENT_BYTES 512u /* looked at of an agent */
+#define AGENT_BYTES 512u /* of an agent that are searched */
 
 /* In lower case. */
 static const char *const words[] = {
@@ -58,6 +58,6 @@ bool col_web_is_bot(struct ts_slice agent)
         text[i] = (char)(agent.p[i] >= 'A' && agent.p[i] <= 'Z' ? agent.p[i] | 0x20 : agent.p[i]);
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
         if (n && memmem(text, n, words[i], strlen(words[i])))
-            return !(i == 0 && memmem(text, n, "cubot", 5)); /* a maker of telephones */
+            return !(i == 0 && memmem(text, n, "cubot", 5)); /* Cubot is a maker of telephones */
     return false;
 }

@@ -11,8 +11,8 @@
 
 #include <stdbool.h>
 
-/** Does a user agent name a program (crawler, monitor, library of HTTP) rather than a browser? No agent (empty or
- * '-') is none. Cost: a pass over the text for each word of the table. */
+/** Does a user agent name a program (crawler, monitor, HTTP library) rather than a browser? False for a missing agent
+ * (empty or '-'). Cost: one pass over the text for each word of the table. */
 bool col_web_is_bot(struct ts_slice agent);
 
 #endif

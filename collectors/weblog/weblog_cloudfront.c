@@ -17,7 +17,7 @@
 
 #define WORDS 19u /* up to time-taken */
 
-/* What each word is; date and time apart. */
+/* The field of each word, except date and time. */
 static const enum col_web_field words[WORDS] = {
     [3] = COL_WEB_BYTES,    [4] = COL_WEB_CLIENT, [7] = COL_WEB_PATH,    [8] = COL_WEB_STATUS,
     [9] = COL_WEB_REFERRER, [10] = COL_WEB_AGENT, [15] = COL_WEB_DOMAIN, [18] = COL_WEB_TOOK_S,
@@ -40,7 +40,7 @@ static const char *cloudfront_parse(enum col_web_kind kind, struct ts_slice line
     why = col_web_date_time(out, w[0], w[1], scratch);
     for (unsigned i = 2; !why && i < WORDS; i++)
         why = col_web_hit_set(out, words[i], w[i]);
-    if (!why) /* only where nothing else said so */
+    if (!why) /* used only if no domain was set above */
         why = col_web_hit_set(out, COL_WEB_DOMAIN, w[6]);
     return why;
 }

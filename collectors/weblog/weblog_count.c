@@ -1,5 +1,5 @@
 /*
- * weblog_count.c - names, cells, points.
+ * weblog_count.c - counts requests in cells, and emits the cells as points.
  *
  * Threads    one
  */
@@ -43,7 +43,7 @@ void col_web_count_release(struct col_web_count *c)
 
 /* --- names --- */
 
-/* A value as it will be sent, so that two that look alike in points are one here. */
+/* The value as it will be sent, so that values that are equal in points are counted as one. */
 static struct ts_slice clean(struct col_web_count *c, struct ts_slice raw, bool lower)
 {
     if (raw.n > COL_WEB_NAME_BYTES)
@@ -127,7 +127,7 @@ bool col_web_cell_restore(struct col_web_count *c, const struct col_web_cell *ce
     return is_new;
 }
 
-/* Time of late cells of this generation within their bucket, which no other generation has. */
+/* Offset of the late cells of this generation within their buckets; no other generation uses the same offset. */
 static int64_t late_slot_ms(const struct col_web_count *c)
 {
     int64_t g = c->generation - 1, n_seconds = c->limits.bucket_ms / 1000;

@@ -1,5 +1,5 @@
 /*
- * weblog_field.c - times, numbers, requests, hosts and paths as web servers write them.
+ * weblog_field.c - parses times, numbers, requests, hosts and paths as web servers write them.
  *
  * Threads    pure
  * Source     Apache mod_log_config, nginx ngx_http_log_module (documentation of both)
@@ -20,8 +20,8 @@ void col_web_hit_init(struct col_web_hit *h)
 
 /* --- numbers and times --- */
 
-/* Digits with a fraction or not, times unit (1000: "0.5" is 500), at most 2^62; further digits are cut
- * off. */
+/* Parse a decimal number, with or without a fraction, and multiply it by unit: with unit 1000, "0.5" gives 500. The result is at most 2^62;
+ * digits of the fraction below the unit are cut off. */
 static bool web_decimal(struct ts_slice s, int64_t unit, int64_t *out)
 {
     const char *dot = s.n ? memchr(s.p, '.', s.n) : NULL;
@@ -40,7 +40,7 @@ static bool web_decimal(struct ts_slice s, int64_t unit, int64_t *out)
     return true;
 }
 
-/* n digits at p; false if one is none. */
+/* Parse n digits at p; false if one of the bytes is not a digit. */
 static bool digits(const char *p, unsigned n, int32_t *out)
 {
     int32_t v = 0;
@@ -53,7 +53,7 @@ static bool digits(const char *p, unsigned n, int32_t *out)
     return true;
 }
 
-/* "+0200", "+02:00", "-0830", "Z" or nothing. */
+/* Parse the offset of a time zone: "+0200", "+02:00", "-0830", "Z" or nothing. */
 static bool zone(struct ts_slice s, int64_t *out_ms)
 {
     int32_t h = 0, m = 0;
@@ -71,7 +71,7 @@ static bool zone(struct ts_slice s, int64_t *out_ms)
     return true;
 }
 
-/* Is there such a day? ts_civil_to_ms makes the 3rd of March of the 31st of February. */
+/* Does this date exist? ts_civil_to_ms would accept 31 February as 3 March. */
 static bool is_day(int32_t y, int32_t mon, int32_t d)
 {
     if (y < 1970 || mon < 1 || mon > 12 || d < 1 || d > 31)
@@ -142,7 +142,7 @@ static bool is_dash(struct ts_slice s)
     return s.n == 0 || (s.n == 1 && s.p[0] == '-');
 }
 
-/* "GET /path HTTP/1.1", "GET /path"; anything else (bytes of a TLS greeting, say) has no path. */
+/* The path of "GET /path HTTP/1.1" or "GET /path". Anything else, such as the bytes of a TLS handshake, has no path. */
 static struct ts_slice request_path(struct ts_slice s)
 {
     struct ts_slice method, path;

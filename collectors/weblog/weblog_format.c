@@ -1,5 +1,5 @@
 /*
- * weblog_format.c - strings of nginx and Apache to lists of fields; lines by such lists.
+ * weblog_format.c - parses format strings of nginx and Apache into lists of fields, and log lines by such lists.
  *
  * Threads    see weblog_format.h
  */
@@ -19,22 +19,22 @@
 struct piece {
     struct ts_buf text;       /* before the field; owned */
     enum col_web_field field; /* the field */
-    bool quoted;              /* between double quotes: a backslash hides the next byte */
+    bool quoted;              /* between double quotes: a backslash escapes the next byte */
     bool clf;                 /* a time that holds a blank */
 };
 
 struct col_web_format {
-    bool json;                       /* lines are objects; the rest is empty then */
-    const struct col_web_own *own;   /* it has a reader of its own; the rest is empty then. NULL */
+    bool json;                       /* lines are JSON objects; the rest is empty then */
+    const struct col_web_own *own;   /* its own parser; the rest is empty then. NULL = none */
     unsigned n;                      /* pieces in use */
-    unsigned n_needed;               /* pieces up to the last field that must be as the format says */
-    unsigned n_used;                 /* pieces up to the last field that says something */
+    unsigned n_needed;               /* pieces up to the last one that must match */
+    unsigned n_used;                 /* pieces up to the last field that is used */
     bool has_status;                 /* a line must have one */
     struct ts_buf tail;              /* text behind the last field */
     struct piece pieces[FIELDS_MAX]; /* in order */
 };
 
-/* Name of a variable or directive, and what it is. */
+/* Name of a variable, and the field it sets. */
 struct name_row {
     const char *name;
     enum col_web_field field;
@@ -71,7 +71,7 @@ static const struct name_row nginx_names[] = {
     {NULL, COL_WEB_NONE},
 };
 
-/* Letters with {argument}; NULL = whatever stands there. The first row that fits counts. */
+/* Letters of directives with their {argument}. The first row that matches is used. */
 static const struct {
     char letter;
     const char *argument; /* NULL = none, "*" = any */
@@ -121,7 +121,7 @@ static int format_field(struct col_web_format *f, struct ts_buf *text, enum col_
     if (f->n == FIELDS_MAX)
         return ts_error_set(err, TS_EINVAL, "log format: more than %u fields", FIELDS_MAX);
     if (f->n && !text->n && field == COL_WEB_NONE)
-        return 0; /* %U%q, $uri$is_args$args: a part of the field before it */
+        return 0; /* %U%q, $uri$is_args$args: it belongs to the field before it */
     if (f->n && !text->n)
         return ts_error_set(err, TS_EINVAL, "log format: nothing between \"%.*s\" and the field before it",
                             (int)name.n, name.p);
@@ -139,7 +139,7 @@ static bool word_char(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* A variable at s->p[0] == '$'; false: the '$' is a plain byte. */
+/* Remove a variable from the front of s, where s->p[0] == '$'. False: the '$' does not begin a variable. */
 static bool nginx_variable(struct ts_slice *s, struct ts_slice *out_name)
 {
     bool brace = s->n > 1 && s->p[1] == '{';
@@ -175,7 +175,7 @@ static int nginx_compile(struct col_web_format *f, struct ts_slice s, struct ts_
     return rc;
 }
 
-/* What stands behind '%': conditions, '<' or '>', {argument}, ^, the letter. */
+/* Parse what follows '%': conditions, '<' or '>', {argument}, ^, the letter. */
 static int apache_directive(struct ts_slice *s, struct ts_slice *out_argument, char *out_letter,
                             struct ts_error *err)
 {
@@ -300,7 +300,7 @@ int col_web_format_new(struct ts_slice text, struct col_web_format **out, struct
     f->json = ts_slice_is(text, "json");
     f->own = col_web_own_named(text);
     if (f->own == &col_web_iis)
-        f->own = NULL; /* its lines need those above them */
+        f->own = NULL; /* its lines need the line #Fields */
     int rc = f->json || f->own ? 0 : format_compile(f, text, err);
     if (rc == 0 && !f->json && !f->own)
         rc = format_check(f, err);
@@ -323,7 +323,7 @@ void col_web_format_free(struct col_web_format *f)
 
 /* --- lines --- */
 
-/* Bytes up to the quote that ends a quoted field, or all. */
+/* Number of bytes before the quote that ends a quoted field; all of s if there is none. */
 static size_t quoted_bytes(struct ts_slice s)
 {
     size_t i = 0;
@@ -332,7 +332,7 @@ static size_t quoted_bytes(struct ts_slice s)
     return i;
 }
 
-/* Bytes up to the text behind the field; a list continues behind ", " and around " : ". */
+/* Number of bytes before the text that follows the field. The blanks of ", " and " : " do not end a list. */
 static size_t plain_bytes(struct ts_slice s, struct ts_slice until, bool list)
 {
     size_t i = 0;
@@ -363,7 +363,7 @@ static size_t field_bytes(const struct piece *p, struct ts_slice s, struct ts_sl
     return n_v6 + plain_bytes((struct ts_slice){s.p + n_v6, s.n - n_v6}, until, p->field == COL_WEB_LIST);
 }
 
-/* What a line must have; the rest may be missing at its end. */
+/* Check that a line has what it must have. Other fields may be missing at its end. */
 static const char *line_complete(const struct col_web_format *f, const struct col_web_hit *h)
 {
     if (h->time_ms == COL_WEB_NO_TIME)

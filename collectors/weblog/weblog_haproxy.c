@@ -1,5 +1,5 @@
 /*
- * weblog_haproxy.c - HAProxy's HTTP log (option httplog), with what syslog puts in front of it or without.
+ * weblog_haproxy.c - parses HAProxy's HTTP log (option httplog), with or without the prefix of syslog.
  *
  *   Feb  6 12:14:14 lb haproxy[14389]: 10.0.1.2:33317 [06/Feb/2009:12:14:14.655] http-in static/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0
  *   {example.org} {} "GET /index.html HTTP/1.1"
@@ -32,7 +32,7 @@ static const char *haproxy_time(struct col_web_hit *h, struct ts_slice date, str
     return why;
 }
 
-/* Find "ADDRESS:PORT [date] ": what stands behind it is left in *line. */
+/* Find "ADDRESS:PORT [date] " and leave what follows it in *line. */
 static bool haproxy_front(struct ts_slice *line, struct ts_slice *client, struct ts_slice *date)
 {
     const char *end = line->p + line->n, *p = line->p;
@@ -60,7 +60,7 @@ static unsigned count_of(struct ts_slice s, char c)
     return n;
 }
 
-/* The last of TR/Tw/Tc/Tr/Ta, ms; what was cut short has -1. */
+/* Set the duration from the last of TR/Tw/Tc/Tr/Ta, in ms; it is -1 for an aborted request. */
 static const char *haproxy_took(struct col_web_hit *h, struct ts_slice timers)
 {
     const char *slash = memrchr(timers.p, '/', timers.n);

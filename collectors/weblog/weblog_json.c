@@ -1,5 +1,5 @@
 /*
- * weblog_json.c - lines that are JSON objects.
+ * weblog_json.c - parses log lines that are JSON objects.
  *
  * Threads    pure
  * Source     names: nginx's variables, Apache httpd and logstash examples, Caddy's access log
@@ -10,7 +10,7 @@
 #include <math.h>
 #include <strings.h>
 
-/* Members that say something; of several that say the same the first of this table counts. */
+/* The members that are read. If an object has several members for one field, the first of them in this table is used. */
 static const struct {
     const char *name;
     enum col_web_field field;
@@ -56,7 +56,7 @@ static const struct {
     {"referrer", COL_WEB_REFERRER},
 };
 
-/* Numbers of JSON by the unit the field has. A time of more than 11 digits is in ms, as everywhere in tsd. */
+/* Set a field from a JSON number in the unit of the field. A time of more than 11 digits is in ms, as everywhere in tsd. */
 static const char *set_number(struct col_web_hit *h, enum col_web_field field, double v)
 {
     static const char *const why = "a number makes no sense";
@@ -83,11 +83,11 @@ static const char *set_number(struct col_web_hit *h, enum col_web_field field, d
         h->took_us = (int64_t)v;
         return NULL;
     default:
-        return NULL; /* a number where a text belongs says nothing */
+        return NULL; /* a number in place of a text is ignored */
     }
 }
 
-/* Copy, because the object is freed before the hit is used. scratch is large enough for all texts of the
+/* Copy a text, because the object is freed before the hit is used. scratch is large enough for all texts of the
  * line. */
 static struct ts_slice keep(struct ts_buf *scratch, const json_t *value)
 {
@@ -122,7 +122,7 @@ static const char *object_set(const json_t *object, struct ts_buf *scratch, unsi
     return NULL;
 }
 
-/* Bytes of the UTF-8 character at p (RFC 3629), 0 = none begins there. */
+/* Length in bytes of the UTF-8 character at p (RFC 3629); 0 = no character begins there. */
 static size_t utf8_bytes(const unsigned char *p, size_t n)
 {
     size_t want = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : (p[0] & 0xf0) == 0xe0 ? 3 : 4;
@@ -136,8 +136,8 @@ static size_t utf8_bytes(const unsigned char *p, size_t n)
     return wrong ? 0 : want;
 }
 
-/* The same line as JSON, where a server wrote the client's bytes as they came (nginx: escape=none), or as \xHH (nginx's default): both
- * become '_', as in names, one a byte. False: nothing of this is in it. */
+/* Make valid JSON of a line into which the server wrote bytes of the client unescaped (nginx: escape=none) or as \xHH (nginx's default).
+ * Each such byte becomes '_', as in names; a control character becomes a blank. False: the line has no such byte. */
 static bool line_mend(struct ts_slice line, struct ts_buf *out)
 {
     bool mended = false;
@@ -156,7 +156,7 @@ static bool line_mend(struct ts_slice line, struct ts_buf *out)
     return mended && !out->failed;
 }
 
-/* A line as an object; NULL. */
+/* Parse a line as JSON; NULL if it is not. */
 static json_t *line_load(struct ts_slice line)
 {
     json_t *root = NULL;
@@ -176,7 +176,7 @@ const char *col_web_json_parse(struct ts_slice line, struct ts_buf *scratch, str
     col_web_hit_init(out);
     ts_buf_clear(scratch);
     if (!ts_buf_reserve(scratch,
-                        line.n + 1)) /* texts of JSON are never longer than the JSON: no growth later */
+                        line.n + 1)) /* no text is longer than its JSON, so the buffer never grows later */
         return "it is too long";
     json_t *object = line_load(line);
     if (!object)
@@ -189,7 +189,7 @@ const char *col_web_json_parse(struct ts_slice line, struct ts_buf *scratch, str
     if (!why && out->time_ms == COL_WEB_NO_TIME)
         why = "it has no time";
     if (!why && !out->has_status &&
-        !out->path.n) /* an object of another kind, or with names that are not in the table */
+        !out->path.n) /* the object is no request, or its names are not in the table */
         why = "no status and no request are known in it";
     return why;
 }

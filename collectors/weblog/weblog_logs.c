@@ -1,5 +1,5 @@
 /*
- * weblog_logs.c - keys to formats, patterns and domains.
+ * weblog_logs.c - parses the keys into formats, patterns and domains, and finds the domain of a request.
  *
  * Threads    see weblog_logs.h
  */
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define QUARTER_HOUR_S 900 /* zones and days are made of these */
+#define QUARTER_HOUR_S 900 /* divides offsets of time zones and days */
 
 static const struct {
     const char *word;
@@ -244,7 +244,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Does s end in this form? # is a digit, - one of . - _ */
+/* Does s end in this form? In form, # stands for a digit, and - for one of . - _ */
 static bool ends_as(struct ts_slice s, const char *form)
 {
     size_t n = strlen(form);
@@ -256,8 +256,8 @@ static bool ends_as(struct ts_slice s, const char *form)
     return n <= s.n;
 }
 
-/* Cut the date (with an hour or not) that servers put into the names of files they begin every day: ".2026-11-20", "-20261120". Eight digits of
- * something else are a part of the name. */
+/* Cut off a date, with or without an hour, as servers put it into the names of daily files: ".2026-11-20", "-20261120". Digits that are no
+ * plausible date remain a part of the name. */
 static bool take_date(struct ts_slice *s)
 {
     static const char *const forms[] = {"####-##-##-##", "####-##-##", "########-##", "##########",
@@ -277,7 +277,7 @@ static bool take_date(struct ts_slice *s)
     return false;
 }
 
-/* The names IIS gives its files: u_ex261119, u_ex26111907_x, u_extend1, ex261119; nc and in are its other formats. */
+/* Is s a name that IIS gives its files: u_ex261119, u_ex26111907_x, u_extend1, ex261119? nc and in stand for its other formats. */
 static bool is_iis_name(struct ts_slice s)
 {
     static const char *const words[] = {"extend", "ex", "nc", "in"};
@@ -295,8 +295,8 @@ static bool is_iis_name(struct ts_slice s)
     return false;
 }
 
-/* "example.org" of example.org.access.log, example.org_ssl_access.log; nothing of access.log, of Tomcat's localhost_access_log.2026-11-20.txt,
- * of IIS's u_ex261120.log. */
+/* The domain in the name of a file: "example.org" for example.org.access.log and example.org_ssl_access.log. Empty for access.log, Tomcat's
+ * localhost_access_log.2026-11-20.txt and IIS's u_ex261120.log. */
 static struct ts_slice file_domain(const char *path)
 {
     static const char *const endings[] = {".log",        ".txt",       ".access",

@@ -28,10 +28,10 @@ enum col_web_from {
 
 /* An entry of collect_weblog. */
 struct col_web_log {
-    char *pattern;                 /* of paths, owned */
-    bool wild;                     /* it holds * ? or [ */
-    struct col_web_format *format; /* of lines, owned; NULL = each file decides */
-    struct col_web_auto *detect;   /* that decides then, owned; else NULL */
+    char *pattern;                 /* pattern of paths, owned */
+    bool wild;                     /* the pattern contains * ? or [ */
+    struct col_web_format *format; /* format of lines, owned; NULL = detected for each file */
+    struct col_web_auto *detect;   /* detects it then, owned; else NULL */
     enum col_web_from from;        /* source of the domain */
     char *name;                    /* with COL_WEB_FROM_NAME, owned; else NULL */
 };
@@ -44,20 +44,21 @@ struct col_web_logs {
 
 /** Read the keys. TS_EINVAL names the key and what is wrong with it. */
 int col_web_logs_init(struct col_web_logs *l, const struct ts_conf *conf, struct ts_error *err);
-/** One log that is not followed: format and domain as in the keys; NULL = the keys' values. */
+/** Initialise a log that is not followed. format and domain have the syntax of the keys collect_weblog_format and
+ * collect_weblog_domain. */
 int col_web_log_init(struct col_web_log *log, const char *format, const char *domain, struct ts_error *err);
-/** Entry whose pattern takes a path, rotated names among them; NULL. */
+/** Find the entry whose pattern matches a path, which may be that of a rotated file; NULL = none. */
 const struct col_web_log *col_web_logs_find(const struct col_web_logs *l, const char *path);
 /** Is the file at path followed as a current one? */
 bool col_web_logs_follow(const struct col_web_logs *l, const char *path);
-/** Give back; idempotent. */
+/** Release all entries; idempotent. */
 void col_web_logs_release(struct col_web_logs *l);
-/** Give back one. */
+/** Release one entry. */
 void col_web_log_release(struct col_web_log *log);
 /** Limits of counting from the keys; TS_EINVAL: a bucket length that does not divide a quarter of an hour. */
 int col_web_limits_get(const struct ts_conf *conf, struct col_web_limits *out, struct ts_error *err);
-/** Read one line of a file whose lines are of a kind (COL_WEB_KIND_UNKNOWN where the log has a format). Answers as
- * col_web_line_parse. */
+/** Read one line of a file whose lines are of a kind (COL_WEB_KIND_UNKNOWN if the log has a format). Returns the same
+ * as col_web_line_parse. */
 const char *col_web_log_parse(const struct col_web_log *log, enum col_web_kind kind, struct ts_slice line,
                               struct ts_buf *scratch, struct col_web_hit *out);
 /** Domain of a request read from the file path; n = 0: none. Borrowed from the hit, the log or the path. */

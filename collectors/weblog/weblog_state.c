@@ -1,5 +1,5 @@
 /*
- * weblog_state.c - the checkpoint as JSON, in and out.
+ * weblog_state.c - writes and reads the checkpoint as JSON.
  *
  * Threads    one
  */
@@ -28,7 +28,7 @@ static void save_head(struct ts_json *j, const struct col_web_head *h)
     ts_json_member_str(j, "head", hex);
 }
 
-/* Paths are any bytes, JSON is UTF-8: what is not plain ASCII is written as %XX. */
+/* A path may contain any bytes, but JSON is UTF-8, so bytes that are not ASCII are written as %XX. */
 static void save_path(struct ts_json *j, const char *path)
 {
     struct ts_buf text;
@@ -185,7 +185,7 @@ static bool get_head(const json_t *o, struct col_web_head *out)
     return hex && n >= 0 && n <= COL_WEB_HEAD_BYTES && sscanf(hex, "%16" SCNx64, &out->hash) == 1;
 }
 
-/* The other way; NULL if it makes no sense. The caller frees it. */
+/* Decode a path that save_path wrote; NULL if it is not valid. The caller frees it. */
 static char *get_path(const json_t *o)
 {
     const char *text = json_string_value(json_object_get(o, "path"));
@@ -204,7 +204,8 @@ static char *get_path(const json_t *o)
     return path;
 }
 
-/* Files of a checkpoint without kinds were read as combined unless their format had a name: their rest is the same. */
+/* Checkpoints of old versions have no kinds. Their files were read as combined unless the configuration set a format, so what remains of
+ * them is read as combined too. */
 static enum col_web_kind get_kind(const json_t *o)
 {
     const char *name = json_string_value(json_object_get(o, "kind"));
@@ -322,7 +323,7 @@ static bool load_files_1(const json_t *root, struct col_web_follow *f, int64_t n
     return true;
 }
 
-/* Older checkpoints have parent and text alone: what is no "other" has a value of its own. */
+/* Older checkpoints have only parent and text; in them each name except "other" has a value of its own. */
 static bool load_name(const json_t *row, uint32_t at, struct col_web_names *t, int64_t now_ms)
 {
     const json_t *text = json_array_get(row, 1);

@@ -62,6 +62,14 @@ int ts_conf_set(struct ts_conf *c, const char *name, struct ts_slice value, cons
  * when a row names them (Java properties escapes understood; seconds become ms where our key ends in _ms), a warning
  * each otherwise. So is any key with a dot (hbase.*); unknown keys of ours are TS_EINVAL with file and line. */
 int ts_conf_load_file(struct ts_conf *c, const char *path, struct ts_error *err);
+/* Receives a property of an opentsdb.conf: its name, its value, and the row that has taken it, or NULL. where is "file x line 3". A
+ * result below 0, with *err set, ends the reading. */
+typedef int (*ts_conf_property_fn)(void *arg, const char *name, struct ts_slice value,
+                                   const struct ts_conf_key *key, const char *where, struct ts_error *err);
+/** Read an opentsdb.conf as ts_conf_load_file does, but every line is a property, and each is reported instead of warned about. Keys that
+ * are listed without a value are not reported. */
+int ts_conf_load_properties(struct ts_conf *c, const char *path, ts_conf_property_fn each, void *arg,
+                            struct ts_error *err);
 /** Evaluate TSD_<NAME> variables. A variable that looks like a misspelt key is TS_EINVAL with both names;
  * other TSD_ variables are ignored, since they may belong to other programs. */
 int ts_conf_load_env(struct ts_conf *c, struct ts_error *err);

@@ -30,6 +30,8 @@ struct conf_reader {
     const char *p, *end;          /* rest of the file */
     unsigned line;                /* number of the line at p, from 1 */
     struct ts_error *err;         /* may be NULL */
+    ts_conf_property_fn each;     /* gets every property; NULL: unknown ones are warned about */
+    void *arg;                    /* of each */
     char where[CONF_WHERE_BYTES]; /* "file x line 3" of the current entry */
 };
 
@@ -228,13 +230,16 @@ static int conf_set_property(void *arg, const struct ts_conf_key *key)
                !__builtin_mul_overflow(v, 1000, &v)) {
         value = (struct ts_slice){text, ts_num_print_int(v, text)};
     }
-    return ts_conf_set(r->conf, key->name, value, r->where, r->err);
+    TS_TRY(ts_conf_set(r->conf, key->name, value, r->where, r->err));
+    return r->each ? r->each(r->arg, prop->name, prop->value, key, r->where, r->err) : 0;
 }
 
 /* A whole property, continued lines joined. */
 static int conf_take_joined(struct conf_reader *r, struct ts_slice s)
 {
     struct ts_buf name, value;
+    if (s.n == 0) /* nothing but a backslash, and an empty line or the end of the file */
+        return 0;
     ts_buf_init(&name, CONF_FILE_MAX_BYTES);
     ts_buf_init(&value, CONF_FILE_MAX_BYTES);
     size_t i = conf_key_end(s);
@@ -251,7 +256,9 @@ static int conf_take_joined(struct conf_reader *r, struct ts_slice s)
     if (rc == 0) {
         struct conf_property prop = {r, name.p, ts_buf_get(&value)};
         rc = ts_conf__each_opentsdb(r->conf, name.p, conf_set_property, &prop);
-        if (rc == 0)
+        if (rc == 0 && r->each)
+            rc = r->each(r->arg, name.p, prop.value, NULL, r->where, r->err);
+        else if (rc == 0)
             ts_log(TS_LOG_WARN, "%s: OpenTSDB's key %.80s has no meaning here, left out", r->where, name.p);
     }
     ts_buf_release(&name);
@@ -280,12 +287,16 @@ static int conf_take_property(struct conf_reader *r, struct ts_slice line)
 
 /* ---- file and environment ---- */
 
-int ts_conf_load_file(struct ts_conf *c, const char *path, struct ts_error *err)
+static int conf_load(struct conf_reader start, struct ts_error *err)
 {
+    struct conf_reader r = start;
+    const char *path = r.path;
     char *text;
     size_t n;
     TS_TRY(ts_fs_read_any(path, CONF_FILE_MAX_BYTES, &text, &n, err));
-    struct conf_reader r = {.conf = c, .path = path, .p = text, .end = text + n, .err = err};
+    r.p = text;
+    r.end = text + n;
+    r.err = err;
     if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
         r.p += 3;
     struct ts_slice line;
@@ -296,13 +307,24 @@ int ts_conf_load_file(struct ts_conf *c, const char *path, struct ts_error *err)
         if (line.n == 0 || line.p[0] == '#' || line.p[0] == '!')
             continue;
         snprintf(r.where, sizeof(r.where), "file %.120s line %u", path, r.line);
-        if (memchr(line.p, '.', conf_key_end(line)))
+        if (r.each || memchr(line.p, '.', conf_key_end(line)))
             rc = conf_take_property(&r, line);
         else
             rc = conf_take_own(&r, line);
     }
     ts_free(text);
     return rc;
+}
+
+int ts_conf_load_file(struct ts_conf *c, const char *path, struct ts_error *err)
+{
+    return conf_load((struct conf_reader){.conf = c, .path = path}, err);
+}
+
+int ts_conf_load_properties(struct ts_conf *c, const char *path, ts_conf_property_fn each, void *arg,
+                            struct ts_error *err)
+{
+    return conf_load((struct conf_reader){.conf = c, .path = path, .each = each, .arg = arg}, err);
 }
 
 static int conf_take_env(struct ts_conf *c, const char *entry, struct ts_error *err)

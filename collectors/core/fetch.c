@@ -5,8 +5,8 @@
  */
 #include "collectors/core/fetch.h"
 
+#include "base/connect.h"
 #include "base/time.h"
-#include "collectors/core/connect.h"
 #include "collectors/core/fields.h"
 
 #include <errno.h>
@@ -68,7 +68,7 @@ static int fetch_send(int fd, const struct col_url *url, int64_t until_ns, struc
         "close\r\n\r\n",
         url->path, url->where);
     while (sent < (size_t)n) {
-        if (!col_socket_poll(fd, POLLOUT, until_ns))
+        if (!ts_socket_wait(fd, POLLOUT, until_ns, NULL))
             return ts_error_set(err, TS_ETIMEOUT, "%s takes no request", url->where);
         ssize_t k = send(fd, request + sent, (size_t)n - sent, MSG_NOSIGNAL);
         if (k < 0 && errno != EINTR && errno != EAGAIN)
@@ -83,7 +83,7 @@ static int fetch_recv(int fd, const struct col_url *url, int64_t until_ns, struc
                       struct ts_error *err)
 {
     for (;;) {
-        if (!col_socket_poll(fd, POLLIN, until_ns) || ts_clock_mono_ns() > until_ns)
+        if (!ts_socket_wait(fd, POLLIN, until_ns, NULL) || ts_clock_mono_ns() > until_ns)
             return ts_error_set(err, TS_ETIMEOUT, "%s has not answered in time", url->where);
         size_t step = out->max && out->max - out->n < RECV_BYTES ? out->max - out->n : RECV_BYTES;
         char *p = step ? ts_buf_reserve(out, step) : NULL;
@@ -141,7 +141,7 @@ int col_fetch(const struct col_url *url, int64_t timeout_ms, struct ts_buf *body
     int fd;
     int64_t until_ns = ts_clock_mono_ns() + timeout_ms * 1000000;
     ts_buf_clear(body);
-    TS_TRY(col_connect(url->host, url->port, url->where, until_ns, &fd, err));
+    TS_TRY(ts_connect(url->host, url->port, url->where, until_ns, NULL, &fd, err));
     int rc = fetch_send(fd, url, until_ns, err);
     if (rc == 0)
         rc = fetch_recv(fd, url, until_ns, body, err);

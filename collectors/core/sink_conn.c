@@ -9,13 +9,13 @@
 #include "collectors/core/sink.h"
 #include "collectors/core/sink_int.h"
 
+#include "base/connect.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "collectors/core/answer.h"
 #include "collectors/core/keys.h"
-#include "collectors/core/connect.h"
 #include "collectors/core/fields.h"
 
 #include <errno.h>
@@ -116,7 +116,8 @@ int col_sink__open(struct col_sink__conn *c, const struct col_sink__addr *a, int
                    struct ts_error *err)
 {
     *c = (struct col_sink__conn){.fd = -1};
-    TS_TRY(col_connect(a->host, a->port, a->text, ts_clock_mono_ns() + timeout_ms * 1000000, &c->fd, err));
+    TS_TRY(
+        ts_connect(a->host, a->port, a->text, ts_clock_mono_ns() + timeout_ms * 1000000, NULL, &c->fd, err));
     ts_buf_init(&c->in, ANSWER_MAX);
     return 0;
 }
@@ -192,7 +193,7 @@ static int talk(struct talk *t, struct ts_slice text, int64_t timeout_ms, struct
     struct col_sink__conn *c = t->c;
     int64_t until_ns = ts_clock_mono_ns() + timeout_ms * 1000000;
     for (;;) {
-        int ready = col_socket_poll(c->fd, text.n ? POLLIN | POLLOUT : POLLIN, until_ns);
+        int ready = ts_socket_wait(c->fd, text.n ? POLLIN | POLLOUT : POLLIN, until_ns, NULL);
         if (!ready || ts_clock_mono_ns() > until_ns)
             return ts_error_set(err, TS_ETIMEOUT, "no whole answer within %lld ms (collect_timeout_s)",
                                 (long long)timeout_ms);

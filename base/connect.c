@@ -3,7 +3,7 @@
  *
  * Threads    see connect.h
  */
-#include "collectors/core/connect.h"
+#include "base/connect.h"
 
 #include "base/time.h"
 
@@ -12,24 +12,37 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-int col_socket_poll(int fd, int events, int64_t until_ns)
+#define CANCEL_LOOK_MS 100
+
+static bool is_cancelled(const _Atomic bool *cancel)
+{
+    return cancel && atomic_load_explicit(cancel, memory_order_relaxed);
+}
+
+int ts_socket_wait(int fd, int events, int64_t until_ns, const _Atomic bool *cancel)
 {
     struct pollfd p = {.fd = fd, .events = (short)events};
+    int64_t most_ms = cancel ? CANCEL_LOOK_MS : INT32_MAX;
     for (;;) {
+        if (is_cancelled(cancel))
+            return 0;
         int64_t left_ms = (until_ns - ts_clock_mono_ns() + 999999) / 1000000;
-        int n = poll(&p, 1, (int)(left_ms < 0 ? 0 : left_ms > INT32_MAX ? INT32_MAX : left_ms));
+        if (left_ms < 0)
+            left_ms = 0;
+        int n = poll(&p, 1, (int)(left_ms < most_ms ? left_ms : most_ms));
         if (n > 0)
             return p.revents;
-        if (n == 0 || errno != EINTR)
+        if (n == 0 ? left_ms <= most_ms : errno != EINTR)
             return 0;
     }
 }
 
 /* 0 or an errno. */
-static int connect_one(const struct addrinfo *a, int64_t until_ns, int *out_fd)
+static int connect_one(const struct addrinfo *a, int64_t until_ns, const _Atomic bool *cancel, int *out_fd)
 {
     int e = 0, fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol);
     socklen_t n = sizeof(e);
@@ -38,7 +51,7 @@ static int connect_one(const struct addrinfo *a, int64_t until_ns, int *out_fd)
     if (connect(fd, a->ai_addr, a->ai_addrlen) < 0) {
         e = errno;
         if (e == EINPROGRESS)
-            e = !col_socket_poll(fd, POLLOUT, until_ns)            ? ETIMEDOUT
+            e = !ts_socket_wait(fd, POLLOUT, until_ns, cancel)     ? ETIMEDOUT
                 : getsockopt(fd, SOL_SOCKET, SO_ERROR, &e, &n) < 0 ? errno
                                                                    : e;
     }
@@ -49,8 +62,8 @@ static int connect_one(const struct addrinfo *a, int64_t until_ns, int *out_fd)
     return e;
 }
 
-int col_connect(const char *host, const char *port, const char *text, int64_t until_ns, int *out_fd,
-                struct ts_error *err)
+int ts_connect(const char *host, const char *port, const char *text, int64_t until_ns,
+               const _Atomic bool *cancel, int *out_fd, struct ts_error *err)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *list = NULL;
     int e = 0, one = 1;
@@ -58,9 +71,11 @@ int col_connect(const char *host, const char *port, const char *text, int64_t un
     int rc = getaddrinfo(host, port, &hints, &list);
     if (rc != 0)
         return ts_error_set(err, TS_EIO, "no such host as %s: %s", text, gai_strerror(rc));
-    for (struct addrinfo *p = list; p && *out_fd < 0; p = p->ai_next)
-        e = connect_one(p, until_ns, out_fd);
+    for (struct addrinfo *p = list; p && *out_fd < 0 && !is_cancelled(cancel); p = p->ai_next)
+        e = connect_one(p, until_ns, cancel, out_fd);
     freeaddrinfo(list);
+    if (*out_fd < 0 && is_cancelled(cancel))
+        return ts_error_set(err, TS_ECANCELLED, "connecting to %s was cancelled", text);
     if (*out_fd < 0)
         return ts_error_sys(err, TS_EIO, e, "nobody answers at %s", text);
     (void)setsockopt(*out_fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));

@@ -7,13 +7,14 @@
 #include "base/conf.h"
 #include "storage/store.h"
 #include "tests/fuzz/fuzz_kit.h"
+#include "tsd/daemon/hbase.h"
 #include "tsd/daemon/settings.h"
 
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-static const struct ts_conf_key *const tables[] = {tsd_conf_keys, sto_conf_keys};
+static const struct ts_conf_key *const tables[] = {tsd_conf_keys, sto_conf_keys, tsd_hbase_conf_keys};
 
 /* Bytes as a file that has a path. */
 static int load(struct ts_conf *c, struct ts_slice text, struct ts_error *err)
@@ -29,14 +30,14 @@ static int load(struct ts_conf *c, struct ts_slice text, struct ts_error *err)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    struct ts_conf *c = ts_conf_new(tables, 2);
+    struct ts_conf *c = ts_conf_new(tables, 3);
     struct ts_error err = {0};
     ts_log_set_level(TS_LOG_ERROR + 1);
     int rc = load(c, (struct ts_slice){(const char *)data, n}, &err);
     check_answer(rc, &err);
     if (rc == 0) {
         struct ts_buf a, b;
-        struct ts_conf *again = ts_conf_new(tables, 2);
+        struct ts_conf *again = ts_conf_new(tables, 3);
         ts_buf_init(&a, 0);
         ts_buf_init(&b, 0);
         ts_conf_print(c, &a);

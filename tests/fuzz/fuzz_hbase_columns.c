@@ -38,7 +38,9 @@ static void on_duplicate(void *arg, const struct sto_hbase_duplicate *d)
 {
     struct seen *s = arg;
     CHECK(d->kept < s->n_cells && d->lost < s->n_cells);
-    *(d->equal ? &s->n_equal : &s->n_contradicting) += 1;
+    CHECK(!d->appended || d->kept == d->lost);
+    s->n_equal += d->equal;
+    s->n_contradicting += !d->equal && !d->appended;
 }
 
 static struct ts_slice take(struct input *in, size_t n)

@@ -15,6 +15,7 @@ MAY = {
     "storage/points": "base",
     "storage/codecs": "base storage/points",
     "storage/catalog": "base storage/points",
+    "storage/hbase/thrift": "base",
     "storage/engine/log": "base storage/points",
     "storage/engine/memory": "base storage/points",
     "storage/engine/files": "base storage/points storage/codecs",
@@ -25,6 +26,7 @@ MAY = {
     "storage": "base storage/points storage/catalog storage/engine storage/engine/log storage/engine/files storage/engine/merge storage/engine/check",
     "storage/remote": "base storage/points",
     "storage/hbase": "base storage/points",
+    "storage/hbase/remote": "base storage/points storage/hbase storage/hbase/thrift",
     # query: the text of queries, and what runs them
     "query": "base storage storage/points",
     "query/aggregators": "base query",
@@ -42,17 +44,17 @@ MAY = {
     "collectors": "base collectors/core",
     # tsd: the daemon and its commands
     "tsd/ingest": "base storage query/execution query/aggregators",
-    "tsd/meta": "base storage query query/execution tsd/ingest query/aggregators",
+    "tsd/meta": "base storage storage/points query query/execution tsd/ingest query/aggregators",
     "tsd/format": "base storage query query/aggregators query/execution query/expressions tsd/ingest tsd/meta query/filters",
-    "tsd/daemon": "base storage query tsd/ingest",
+    "tsd/daemon": "base storage storage/hbase storage/hbase/remote query tsd/ingest",
     "tsd/net": "base tsd/ingest tsd/daemon",
     "tsd/protocols/line": "base tsd/ingest tsd/daemon tsd/net",
     "tsd/protocols/http": "base storage query query/filters "
                           "query/functions query/language tsd/ingest tsd/meta tsd/format tsd/daemon tsd/net",
     "tsd": "base query/execution collectors tsd/meta tsd/daemon tsd/net tsd/protocols/line tsd/protocols/http",
-    "tsd/commands": "base storage query collectors collectors/weblog tsd tsd/ingest tsd/meta tsd/format tsd/daemon "
+    "tsd/commands": "base storage storage/hbase storage/hbase/remote query collectors collectors/weblog tsd tsd/ingest tsd/meta tsd/format tsd/daemon "
                     "tsd/protocols/http tsd/protocols/line query/filters query/breakdowns query/aggregators",
-    "main": "base collectors tsd tsd/commands",
+    "main": "base collectors tsd tsd/commands tsd/daemon",
 }
 # Files that belong to another module than that of their folder: neutral types and contracts that store, engine and catalog share.
 FILES = {
@@ -65,12 +67,15 @@ FILES = {
     "storage/point.h": "storage/points",
     "storage/point.c": "storage/points",
     "storage/remote.h": "storage/points",
+    "storage/remote_cell.h": "storage/points",
+    "storage/remote_cell.c": "storage/points",
     "tsd/main.c": "main",
 }
 PREFIXES = {"storage/reclog": "storage/points", "storage/readonly": "storage/points"}
 # What is public of a module for those outside of its top folder.
 PUBLIC = {
-    "storage": {"storage/store.h", "storage/batch.h", "storage/point.h", "storage/scan.h"},
+    "storage": {"storage/store.h", "storage/batch.h", "storage/point.h", "storage/scan.h", "storage/remote.h", "storage/remote_cell.h",
+                "storage/hbase/remote/remote.h", "storage/hbase/remote/tables.h", "storage/hbase/limits.h", "storage/hbase/rowkey.h"},
     "collectors": {"collectors/collect.h", "collectors/weblog/weblog_import.h"},
 }
 # Libraries that are linked for what they define, not for a header: members of tables.
@@ -136,6 +141,8 @@ def libraries(text):
     names = {"points": "storage/points", "codecs": "storage/codecs", "catalog": "storage/catalog", "engine": "storage/engine", "hbase": "storage/hbase",
              "query_common": "query", "tsd_server": "tsd", "query": "query (all)", "tsdlib": "tsd (all)", "tsd": "main"}
     found = {}
+    names["hbase_thrift"] = "storage/hbase/thrift"
+    names["hbase_remote"] = "storage/hbase/remote"
     rows = re.findall(r'^tsd_(?:library|module)\((\S+)((?:\s+"[^"]*")?)([^)]*)\)', text, re.M)
     rows += [(name, "", libs) for name, libs in re.findall(r"^ *target_link_libraries\((tsd) PRIVATE([^)]*)\)", text, re.M)]
     for name, sources, libs in rows:

@@ -98,6 +98,10 @@ static inline bool sto_hour_part(int32_t hour, int64_t from_ms, int64_t to_ms, u
 #define STO_MAX_TS_MS ((int64_t)INT32_MAX * TS_HOUR_MS)
 #define STO_MIN_TS_MS (-STO_MAX_TS_MS)
 
+/* Ids of names and numbers of series from here on are foreign: the catalog never gives them away. A query gives
+ * them to what only the remote store has; they are valid in that query alone (query/view.h). */
+#define STO_FOREIGN 0x80000000u
+
 /* One tag of a series. */
 struct sto_tag {
     uint32_t k, v; /* ids of key and value */

@@ -90,6 +90,9 @@ struct sto_remote_row {
     int32_t hour; /* since 1970 */
     /* n >= 1, sorted, each offset once, all PUT; NULL if only series are requested */
     const struct sto_cells *cells;
+    /* ship: none of these offsets was ever sent to this row from this store, by a shipment that failed either: the cells
+     * may be written without reading the row first. fetch: ignored */
+    bool fresh;
 };
 /* Rows being written to the remote store. The caller owns it and keeps it until done is called. */
 struct sto_shipment {
@@ -97,9 +100,6 @@ struct sto_shipment {
     const struct sto_remote_row *rows;
     size_t n;         /* at least 1 */
     uint64_t n_bytes; /* memory of the cells, an estimate, which the caller limits */
-    /* nothing of the hour was shipped from this store before: cells may be written without reading the row
-     * first */
-    bool first;
     /* Called before done, by one thread at a time, for each row that the remote store can never accept
      * (because of a name or time that it cannot store); the other rows are shipped. err has the reason. */
     void (*refused)(void *arg, size_t row, const struct ts_error *err);
@@ -186,7 +186,8 @@ struct sto_remote_ops {
      * in use. Blocks. */
     int (*rename)(struct sto_remote *r, enum sto_remote_kind kind, struct ts_slice from, struct ts_slice to,
                   const struct sto_remote_call *call, struct ts_error *err);
-    /** Append the value of a small cell to out. 0; TS_ENOTFOUND. Blocks. */
+    /** Append the value of a small cell to out. 0; TS_ENOTFOUND. A store that has OpenTSDB's tables holds only the cells of
+     * remote_cell.h; for other keys this and cell_cas are TS_EINVAL. Blocks. */
     int (*cell_get)(struct sto_remote *r, struct ts_slice key, const struct sto_remote_call *call,
                     struct ts_buf *out, struct ts_error *err);
     /** Set a small cell if its present value equals expected (empty: the cell does not exist), atomically

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "storage/hbase/bigendian.h"
 #include "storage/hbase/columns_int.h"
 #include "storage/hbase/qualifier.h"
@@ -47,7 +48,7 @@ static void add(struct parse *p, const struct sto_hbase_qualifier *q, const uint
 {
     bool is_float = q->flags & STO_HBASE_FLOAT;
     uint64_t raw = sto_hbase_value_load(value, length, is_float);
-    if (q->off_ms >= STO_HBASE_HOUR_MS) {
+    if (q->off_ms >= TS_HOUR_MS) {
         note(p, STO_HBASE_DAMAGED, "A point has an offset of %u ms, which is beyond the hour of the row.",
              q->off_ms);
         return;

@@ -42,6 +42,7 @@ struct sto_hbase_duplicate {
     uint32_t off_ms;   /* offset of both in the row */
     size_t kept, lost; /* indices of their cells, which may be the same one */
     bool equal;        /* their values have the same bytes, which OpenTSDB accepts without an error */
+    bool appended;     /* both stand in one append column, where OpenTSDB lets the later point count */
 };
 /* What to call for each part of a row that is not simply a point. A function may be NULL. */
 struct sto_hbase_visitor {
@@ -57,20 +58,34 @@ struct sto_hbase_visitor {
     void *arg; /* argument of all functions */
 };
 
+/* A point as it stands in a cell. */
+struct sto_hbase_entry {
+    uint32_t off_ms : 22; /* below 3,600,000 */
+    uint32_t ms : 1;      /* the qualifier is in ms */
+    uint32_t is_float : 1;
+    uint32_t length : 4; /* bytes of the value: 1, 2, 4, 8 */
+    uint32_t cell;       /* index of its cell */
+    uint64_t raw;        /* integers with their sign, floats as the bits of their length */
+};
+
 /* A decoder with the row that it decoded last. */
 struct sto_hbase_columns {
     /* points of the row: PUTs sorted by offset, each offset once; borrowed until the next call */
     struct sto_cells cells;
     size_t n_equal; /* duplicates whose values have the same bytes */
-    size_t
-        n_contradicting; /* other duplicates: OpenTSDB refuses to read the row unless it is configured to choose */
+    /* other duplicates: OpenTSDB refuses to read the row unless it is configured to choose; not those within an append column, where the
+     * later point counts */
+    size_t n_contradicting;
     size_t n_damaged; /* findings STO_HBASE_DAMAGED */
     /* Set by the caller between init and decode: floats become decimals where they have a short form, which the engine's
      * files store in fewer bytes; otherwise they stay doubles, which is faster. */
     bool decimals;
 
-    struct sto_hbase_entry *entries, *spare; /* private: points being sorted */
-    uint32_t *meta;                          /* private: memory of cells */
+    /* n_entries points as they stand in the cells, for whoever changes the row (remote/change.h): sorted by offset, and those of one offset by
+     * age, so that the last one is that of `cells` */
+    struct sto_hbase_entry *entries;
+    struct sto_hbase_entry *spare; /* private: points being sorted */
+    uint32_t *meta;                /* private: memory of cells */
     int64_t *m;
     size_t n_entries, cap_entries, cap_spare, cap_meta, cap_m;
     struct ts_budget *memory;

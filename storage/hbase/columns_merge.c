@@ -6,6 +6,7 @@
  */
 #include "storage/hbase/columns_int.h"
 
+#include "storage/hbase/encode.h"
 #include "storage/hbase/value.h"
 
 /* --- sorting --- */
@@ -72,14 +73,19 @@ static bool same_bytes(const struct sto_hbase_entry *a, const struct sto_hbase_e
 }
 
 /* The last of entries[from, to) wins, all of which have one offset. */
-static void report(struct sto_hbase_columns *c, size_t from, size_t to,
+static void report(struct sto_hbase_columns *c, size_t from, size_t to, const struct sto_hbase_cell *cells,
                    const struct sto_hbase_visitor *visitor)
 {
     const struct sto_hbase_entry *kept = &c->entries[to - 1];
     for (size_t i = from; i + 1 < to; i++) {
         const struct sto_hbase_entry *lost = &c->entries[i];
-        struct sto_hbase_duplicate d = {kept->off_ms, kept->cell, lost->cell, same_bytes(kept, lost)};
-        *(d.equal ? &c->n_equal : &c->n_contradicting) += 1;
+        struct sto_hbase_duplicate d = {kept->off_ms, kept->cell, lost->cell,
+                                        .equal = same_bytes(kept, lost)};
+        d.appended = d.kept == d.lost && ts_slice_eq(cells[d.kept].qualifier, STO_HBASE_APPENDS);
+        if (d.equal)
+            c->n_equal++;
+        else if (!d.appended)
+            c->n_contradicting++;
         if (visitor && visitor->duplicate)
             visitor->duplicate(visitor->arg, &d);
     }
@@ -115,7 +121,7 @@ int sto_hbase_columns__merge(struct sto_hbase_columns *c, const struct sto_hbase
         for (end = i + 1; end < n && c->entries[end].off_ms == c->entries[i].off_ms;)
             end++;
         if (end > i + 1)
-            report(c, i, end, visitor);
+            report(c, i, end, cells, visitor);
         put_cell(c, &c->entries[end - 1]);
     }
     return 0;

@@ -15,10 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STO_HBASE_FLOAT   8u       /* flag: the value is a float */
-#define STO_HBASE_LENGTH  7u       /* mask of the flags: bytes of the value - 1 */
-#define STO_HBASE_MS_BYTE 0xf0u    /* the first byte of a qualifier in ms has these bits */
-#define STO_HBASE_HOUR_MS 3600000u /* offsets are smaller */
+#define STO_HBASE_FLOAT   8u    /* flag: the value is a float */
+#define STO_HBASE_LENGTH  7u    /* mask of the flags: bytes of the value - 1 */
+#define STO_HBASE_MS_BYTE 0xf0u /* the first byte of a qualifier in ms has these bits */
 
 /* A qualifier, parsed. */
 struct sto_hbase_qualifier {

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/num.h"
 #include "base/time.h"
 #include "storage/hbase/bigendian.h"
 
@@ -190,23 +191,15 @@ void sto_hbase_hex_print(struct ts_slice bytes, char *out)
     }
 }
 
-static int digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 int sto_hbase_hex_parse(struct ts_slice text, uint8_t *out, size_t cap)
 {
     if (text.n % 2 || text.n / 2 > cap || cap > INT32_MAX)
         return -1;
     for (size_t i = 0; i < text.n; i += 2) {
-        int high = digit(text.p[i]), low = digit(text.p[i + 1]);
-        if (high < 0 || low < 0)
+        uint32_t byte;
+        if (!ts_num_parse_hex((struct ts_slice){text.p + i, 2}, &byte))
             return -1;
-        *out++ = (uint8_t)(high << 4 | low);
+        *out++ = (uint8_t)byte;
     }
     return (int)(text.n / 2);
 }

@@ -41,7 +41,7 @@ struct memory_remote {
     uint64_t calls_left;    /* calls until the store becomes unreachable; UINT64_MAX = never */
     size_t cut;             /* number of rows that the next shipment stores; SIZE_MAX = all */
     struct ts_slice refuse; /* metric whose rows are refused; n 0 = none */
-    uint64_t n_shipments, n_shipped_rows, n_deletes;
+    uint64_t n_shipments, n_shipped_rows, n_shipped_points, n_fresh_rows, n_deletes;
 };
 
 static struct memory_remote *mine(struct sto_remote *r)
@@ -93,7 +93,7 @@ static int store_rows(struct memory_remote *m, const struct sto_shipment *s, str
     size_t cut = m->cut;
     m->cut = SIZE_MAX;
     m->n_shipments++;
-    for (size_t i = 0; i < s->n && i < cut; i++) {
+    for (size_t i = 0; i < s->n; i++) {
         struct ts_error why = {0};
         if (judge(m, &s->rows[i], &why) < 0) {
             if (s->refused)
@@ -101,8 +101,16 @@ static int store_rows(struct memory_remote *m, const struct sto_shipment *s, str
             continue;
         }
         struct sto_memory_series *series = sto_memory_series_find(&m->rows, &s->rows[i].series, true);
-        sto_memory_row_put(sto_memory_row_find(series, s->rows[i].hour, true), s->rows[i].cells);
+        struct sto_memory_row *row = sto_memory_row_find(series, s->rows[i].hour, true);
+        /* also of rows that are cut off: the sender does not know which of them are */
+        if (!sto_memory_row_note(row, &s->rows[i]))
+            TS_BUG("a row that claims to be fresh has an offset that was sent before");
+        m->n_fresh_rows += s->rows[i].fresh;
+        if (i >= cut)
+            continue;
+        sto_memory_row_put(row, s->rows[i].cells);
         m->n_shipped_rows++;
+        m->n_shipped_points += s->rows[i].cells->n;
     }
     return cut < s->n ? ts_error_set(err, TS_EBACKEND, "the shipment was cut off after %zu rows", cut) : 0;
 }
@@ -431,6 +439,8 @@ static void status(struct sto_remote *r, void (*each)(void *arg, const char *nam
     each(arg, "cells", m->n_cells);
     each(arg, "shipments", m->n_shipments);
     each(arg, "shipped_rows", m->n_shipped_rows);
+    each(arg, "shipped_points", m->n_shipped_points);
+    each(arg, "fresh_rows", m->n_fresh_rows);
     each(arg, "deletes", m->n_deletes);
     pthread_mutex_unlock(&m->mu);
 }

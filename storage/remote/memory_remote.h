@@ -1,6 +1,7 @@
 /*
  * memory_remote.h - a remote store in the memory of the process, with faults that tests inject. It is an
- * example of a remote store, and is not linked into tsd.
+ * example of a remote store, and is not linked into tsd. It ends the process if a row claims to be fresh although one of its offsets
+ * was sent before, be it by a shipment that was cut off, or deleted since.
  *
  * Threads    as storage/remote.h; faults may be set by any thread
  */

@@ -91,8 +91,10 @@ void sto_memory_rows_release(struct sto_memory_rows *m)
     for (size_t i = 0; i < m->n_names; i++)
         ts_free(m->names[i].text);
     for (size_t i = 0; i < m->n_series; i++) {
-        for (size_t k = 0; k < m->series[i].n_rows; k++)
+        for (size_t k = 0; k < m->series[i].n_rows; k++) {
             sto_cells_release(&m->series[i].rows[k].cells);
+            sto_cells_release(&m->series[i].rows[k].ever);
+        }
         ts_free(m->series[i].rows);
         ts_free(m->series[i].tags);
     }
@@ -131,14 +133,16 @@ static void append(struct sto_cells *to, const struct sto_cells *from, uint32_t 
     to->m[to->n++] = from->m[i];
 }
 
-void sto_memory_row_put(struct sto_memory_row *row, const struct sto_cells *cells)
+/* Write cells over others. Returns how many were there before. */
+static uint32_t put(struct sto_cells *to, const struct sto_cells *cells)
 {
-    struct sto_cells was = row->cells, now = {0};
-    uint32_t i = 0, k = 0;
+    struct sto_cells was = *to, now = {0};
+    uint32_t i = 0, k = 0, n_both = 0;
     sto_cells_reserve(&now, was.n + cells->n);
     while (i < was.n || k < cells->n) {
         uint32_t a = i < was.n ? sto_meta_off(was.meta[i]) : UINT32_MAX;
         uint32_t b = k < cells->n ? sto_meta_off(cells->meta[k]) : UINT32_MAX;
+        n_both += a == b;
         if (b <= a)
             append(&now, cells, k++);
         else
@@ -146,7 +150,18 @@ void sto_memory_row_put(struct sto_memory_row *row, const struct sto_cells *cell
         i += a <= b;
     }
     sto_cells_release(&was);
-    row->cells = now;
+    *to = now;
+    return n_both;
+}
+
+void sto_memory_row_put(struct sto_memory_row *row, const struct sto_cells *cells)
+{
+    (void)put(&row->cells, cells);
+}
+
+bool sto_memory_row_note(struct sto_memory_row *row, const struct sto_remote_row *sent)
+{
+    return put(&row->ever, sent->cells) == 0 || !sent->fresh;
 }
 
 /* Copy the points within the range (inside), or all others. */

@@ -19,6 +19,7 @@ struct sto_memory_name {
 struct sto_memory_row {
     int32_t hour;
     struct sto_cells cells; /* owned; n may be 0 after deletes */
+    struct sto_cells ever;  /* owned; offsets that were ever sent, deleted or not */
 };
 /* A series by the ids of its names. */
 struct sto_memory_series {
@@ -50,6 +51,8 @@ struct sto_memory_series *sto_memory_series_find(struct sto_memory_rows *m, cons
 struct sto_memory_row *sto_memory_row_find(struct sto_memory_series *s, int32_t hour, bool make);
 /** Put the cells into the row, replacing those of the same times. */
 void sto_memory_row_put(struct sto_memory_row *row, const struct sto_cells *cells);
+/** Note that these offsets were sent. False: the row claims to be fresh, and one of them was sent before. */
+bool sto_memory_row_note(struct sto_memory_row *row, const struct sto_remote_row *sent);
 /** Delete the points within from_ms <= t <= to_ms of the row. */
 void sto_memory_row_delete(struct sto_memory_row *row, int64_t from_ms, int64_t to_ms);
 /** Append the points within from_ms <= t <= to_ms to out, which is emptied first. */

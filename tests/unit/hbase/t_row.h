@@ -76,7 +76,11 @@ static inline void t_on_finding(void *arg, size_t cell, enum sto_hbase_finding f
 }
 static inline void t_on_duplicate(void *arg, const struct sto_hbase_duplicate *d)
 {
-    ts_buf_printf(arg, " %s(%zu<%zu):%u", d->equal ? "equal" : "lost", d->lost, d->kept, d->off_ms);
+    ts_buf_printf(arg, " %s(%zu<%zu):%u",
+                  d->equal      ? "equal"
+                  : d->appended ? "replaced"
+                                : "lost",
+                  d->lost, d->kept, d->off_ms);
 }
 
 /** Decode a row and compare it with text. */

@@ -91,8 +91,8 @@ static void test_columns__appends_in_order_of_arrival(void **state)
     (void)state;
     t_expect_cells(T_CELLS("050000 00002A 01E018 03C001"), "0s=42 30s=24 60s=1");
     t_expect_cells(T_CELLS("050000 F0000C802A"), "50ms=42");
-    t_expect_cells(T_CELLS("050000 00002A 01E018 01E001"), "0s=42 30s=1 lost(0<0):30000");
-    t_expect_cells(T_CELLS("050000 03C001 00002A 01E018 00002B"), "0s=43 30s=24 60s=1 lost(0<0):0");
+    t_expect_cells(T_CELLS("050000 00002A 01E018 01E001"), "0s=42 30s=1 replaced(0<0):30000");
+    t_expect_cells(T_CELLS("050000 03C001 00002A 01E018 00002B"), "0s=43 30s=24 60s=1 replaced(0<0):0");
     t_expect_cells(T_CELLS("050000 03C001 01E002 00F003 009004"), "9s=4 15s=3 30s=2 60s=1");
     t_expect_cells(T_CELLS("050000"), "");
 }
@@ -342,6 +342,22 @@ static void test_columns__a_compacted_column_has_64_kib_at_most(void **state)
     sto_cells_release(&points);
 }
 
+static void test_columns__an_append_column_contradicts_only_other_cells(void **state)
+{
+    (void)state;
+    struct t_row row = {.n = 0};
+    struct sto_hbase_columns c;
+    struct ts_error err = {0};
+    t_row_add(&row, "050000 00002A00002B");
+    sto_hbase_columns_init(&c, NULL);
+    assert_int_equal(sto_hbase_columns_decode(&c, row.cell, row.n, NULL, &err), 0);
+    assert_int_equal(c.n_contradicting, 0);
+    t_row_add(&row, "0000 2A");
+    assert_int_equal(sto_hbase_columns_decode(&c, row.cell, row.n, NULL, &err), 0);
+    assert_int_equal(c.n_contradicting, 1);
+    sto_hbase_columns_release(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +375,7 @@ int main(void)
         cmocka_unit_test(test_columns__memory_is_limited),
         cmocka_unit_test(test_columns__random_rows_come_back),
         cmocka_unit_test(test_columns__a_compacted_column_has_64_kib_at_most),
+        cmocka_unit_test(test_columns__an_append_column_contradicts_only_other_cells),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

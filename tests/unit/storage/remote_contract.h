@@ -7,8 +7,14 @@
 
 #include "storage/remote.h"
 
-/** Run all of them. open returns an empty remote store for each test, which is closed after it. Returns the number
- * of tests that failed. */
-int remote_contract_run(const char *name, struct sto_remote *(*open)(void));
+/* What the remote store lacks; tests of it are reported as skipped. */
+struct remote_contract_opts {
+    bool no_small_cells; /* cell_get, cell_cas, cell_each; shipping at the same time is tested all the same */
+    bool no_check;       /* check */
+};
+/** Run all of them. open returns an empty remote store for each test, which is closed after it; opts may be NULL. Returns
+ * the number of tests that failed. */
+int remote_contract_run(const char *name, struct sto_remote *(*open)(void),
+                        const struct remote_contract_opts *opts);
 
 #endif

@@ -118,7 +118,7 @@ int main(void)
         cmocka_unit_test(test_memory_remote__refused_rows_stop_no_others),
         cmocka_unit_test(test_memory_remote__results_wait_while_it_is_slow),
     };
-    int n = remote_contract_run("remote store in memory", open_plain);
-    n += remote_contract_run("remote store in memory, with fewer abilities", open_poor);
+    int n = remote_contract_run("remote store in memory", open_plain, NULL);
+    n += remote_contract_run("remote store in memory, with fewer abilities", open_poor, NULL);
     return n + cmocka_run_group_tests(tests, NULL, NULL);
 }

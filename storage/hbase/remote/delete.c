@@ -1,0 +1,382 @@
+/*
+ * delete.c - deletes the points of a series in a time range.
+ *
+ *   which rows       computed keys of a few dozen hours at a time, read by getMultiple; a scan for one key skips hours in which the
+ *                    metric has no row. So a range of a hundred years costs what lies in it
+ *   whole hours      only qualifiers are read. A row that has nothing but points, all of them settled for some minutes, loses its family, another
+ *                    one its cells of points: new points of the row get their time from HBase's clock, which may be behind, and must not be hidden
+ *   first and last   cells of the range are deleted, columns with other points written anew (change.h), in one mutateRow
+ *
+ * Every delete names the timestamps that were read, so that what another writer puts meanwhile survives. A row is read until it has no
+ * points of the range: there could be appends, or older versions. When all is done, the call waits until the clock is past all these timestamps,
+ * because a delete also hides what is put later with an older or equal one. Cells from the future, which it cannot wait for, are deleted version
+ * by version.
+ *
+ * Memory     the cells of a few dozen rows, counted
+ * Not here   why timestamps matter (ship.c)
+ */
+#include "base/mem.h"
+#include "storage/hbase/remote/ship_int.h"
+
+#include <poll.h>
+#include <string.h>
+
+#define HOURS_AT_ONCE 48             /* rows that are read together */
+#define ROUNDS        64             /* of reading and deleting the same rows */
+#define SETTLED_MS    (10 * 60000ll) /* the clocks of HBase and of its clients differ by less than this */
+#define FUTURE_MS     1000 /* cells that are newer than the clock by more than this are from the future */
+#define REQUEST_BYTES ((size_t)64 << 20)
+#define KEYS_ONLY     TS_SLICE_LIT("KeyOnlyFilter()")
+#define ONE_KEY       TS_SLICE_LIT("FirstKeyOnlyFilter() AND KeyOnlyFilter()")
+
+/* One call of delete_range. */
+struct eraser {
+    struct sto_hbase *h;
+    struct ts_budget *memory;
+    struct sto_hbase_session session;
+    struct sto_hbase_series_id id;
+    int64_t from_ms, to_ms;
+    uint32_t first_h, last_h; /* hours of these */
+    struct sto_hbase_change change;
+    struct sto_hbase_cell *cells;
+    size_t cap_cells;
+    struct sto_thrift_column *columns; /* of one delete */
+    size_t cap_columns;
+    /* scan or read, deleteMultiple, two mutateRow */
+    struct sto_thrift_request read, deletes, edges[2];
+    size_t n_edges;
+    uint64_t n_rows;   /* with points of the range, in this round */
+    int64_t newest_ms; /* newest timestamp of a delete that hides older cells */
+    bool final;        /* kind of the last failure */
+};
+
+static size_t key_of(const struct eraser *e, uint32_t hour, uint8_t *out)
+{
+    return sto_hbase_rowkey_make(&e->h->opts.schema, (struct ts_slice){(const char *)e->id.tsuid, e->id.n},
+                                 hour * STO_HBASE_ROW_S, out);
+}
+
+static int call(struct eraser *e, const struct sto_thrift_request *r, struct sto_thrift_reply *reply,
+                struct ts_error *err)
+{
+    *reply = (struct sto_thrift_reply){.call = r->call};
+    int rc = sto_thrift_client_call(e->session.client, r, sto_hbase_attempt(&e->session), reply, NULL, err);
+    if (rc == TS_EBACKEND)
+        e->final = sto_hbase_is_final(reply);
+    return rc;
+}
+
+/* --- which hours --- */
+
+/* The first hour from *hour on in which the metric has a row of this salt. 1; 0: there is none. */
+static int next_hour(struct eraser *e, uint32_t *hour, struct ts_error *err)
+{
+    const struct sto_hbase_schema *schema = &e->h->opts.schema;
+    uint8_t first[STO_HBASE_MAX_KEY_BYTES], last[STO_HBASE_MAX_KEY_BYTES];
+    size_t n = (size_t)schema->salt_width + schema->metric_width + 4;
+    struct sto_thrift_column family = {.family = STO_HBASE_FAMILY};
+    struct sto_thrift_reply reply;
+    struct sto_thrift_items it;
+    struct sto_thrift_row row;
+    struct sto_hbase_rowkey key;
+    (void)key_of(e, *hour, first);
+    size_t n_last = key_of(e, e->last_h, last);
+    last[n_last] = 0; /* the row after the last one */
+    struct sto_thrift_scan scan = {.start = {(const char *)first, n},
+                                   .stop = {(const char *)last, n_last + 1},
+                                   .select = {.columns = &family, .n_columns = 1, .filter = ONE_KEY},
+                                   .caching = 1,
+                                   .limit_rows = 1};
+    (void)sto_thrift_call_get_scanner_results(&e->read, sto_hbase__table(e->h), &scan, 1);
+    TS_TRY(call(e, &e->read, &reply, err));
+    sto_thrift_items_init(&it, &reply);
+    int rc = sto_thrift_row(&it, &row, err);
+    if (rc <= 0)
+        return rc;
+    if (sto_hbase_rowkey_parse(schema, row.row, &key, NULL) == 0 && key.base_s / STO_HBASE_ROW_S > *hour)
+        *hour = key.base_s / STO_HBASE_ROW_S;
+    return 1;
+}
+
+/* --- rows --- */
+
+/* Does the range cover the whole hour? */
+static bool is_whole(const struct eraser *e, uint32_t hour)
+{
+    return e->from_ms <= hour * TS_HOUR_MS && e->to_ms >= hour * TS_HOUR_MS + TS_HOUR_MS - 1;
+}
+
+static int read_hours(struct eraser *e, uint32_t hour, uint32_t n, struct sto_thrift_reply *reply,
+                      struct ts_error *err)
+{
+    struct sto_thrift_column family = {.family = STO_HBASE_FAMILY};
+    uint8_t key[STO_HBASE_MAX_KEY_BYTES];
+    sto_thrift_batch_begin(&e->read, STO_THRIFT_GET_MULTIPLE, sto_hbase__table(e->h));
+    for (uint32_t i = 0; i < n; i++) {
+        size_t n_key = key_of(e, hour + i, key);
+        struct sto_thrift_get get = {.row = {(const char *)key, n_key},
+                                     .select = {.columns = &family, .n_columns = 1}};
+        if (is_whole(e, hour + i))
+            get.select.filter = KEYS_ONLY;
+        sto_thrift_batch_get(&e->read, &get);
+    }
+    (void)sto_thrift_batch_end(&e->read);
+    return call(e, &e->read, reply, err);
+}
+
+static void note_delete(struct eraser *e, int64_t ts_ms)
+{
+    e->newest_ms = ts_ms > e->newest_ms ? ts_ms : e->newest_ms;
+}
+
+/* Are these cells of points? Sets the newest timestamp of the row. */
+static size_t count_points(const struct eraser *e, size_t n, int64_t *newest_ms)
+{
+    size_t n_points = 0;
+    *newest_ms = INT64_MIN;
+    for (size_t i = 0; i < n; i++) {
+        n_points += sto_hbase_is_points(e->cells[i].qualifier);
+        *newest_ms = e->cells[i].ts_ms > *newest_ms ? e->cells[i].ts_ms : *newest_ms;
+    }
+    return n_points;
+}
+
+/* Plan the delete of a whole row of which n cells were read. */
+static int delete_row(struct eraser *e, struct ts_slice key, size_t n, struct ts_error *err)
+{
+    int64_t newest_ms, now_ms = ts_clock_ms(), future_ms = now_ms + FUTURE_MS;
+    size_t n_points = count_points(e, n, &newest_ms), n_columns = 0;
+    struct sto_thrift_column family = {.family = STO_HBASE_FAMILY, .ts_ms = newest_ms, .has_ts = true};
+    struct sto_thrift_delete del = {
+        .row = key, .columns = &family, .n_columns = 1, .type = STO_THRIFT_DELETE_FAMILY};
+    if (n_points == 0)
+        return 0;
+    e->n_rows++;
+    if (n_points == n && newest_ms <= now_ms - SETTLED_MS) {
+        note_delete(e, newest_ms);
+        sto_thrift_batch_delete(&e->deletes, &del);
+        return 0;
+    }
+    TS_TRY(ts_budget_grow(e->memory, &e->columns, &e->cap_columns, n, sizeof *e->columns, err));
+    for (int future = 0; future < 2; future++, n_columns = 0) {
+        for (size_t i = 0; i < n; i++) {
+            const struct sto_hbase_cell *c = &e->cells[i];
+            if (!sto_hbase_is_points(c->qualifier) || (c->ts_ms > future_ms) != future)
+                continue;
+            e->columns[n_columns++] = (struct sto_thrift_column){
+                .family = STO_HBASE_FAMILY, .qualifier = c->qualifier, .ts_ms = c->ts_ms, .has_ts = true};
+            if (!future)
+                note_delete(e, c->ts_ms);
+        }
+        del.columns = e->columns;
+        del.n_columns = n_columns;
+        del.type = future ? STO_THRIFT_DELETE_COLUMN : STO_THRIFT_DELETE_COLUMNS;
+        if (n_columns)
+            sto_thrift_batch_delete(&e->deletes, &del);
+    }
+    return 0;
+}
+
+/* Plan the change of the first or last row. */
+static int delete_part(struct eraser *e, struct ts_slice key, uint32_t hour, size_t n, struct ts_error *err)
+{
+    struct sto_hbase_change *c = &e->change;
+    struct sto_hbase_wish wish = {.removes = true};
+    int64_t now_ms = ts_clock_ms();
+    (void)sto_hour_part((int32_t)hour, e->from_ms, e->to_ms, &wish.from_off, &wish.to_off);
+    TS_TRY(sto_hbase_change_plan(c, e->cells, n, &wish, err));
+    if (!c->n_deletes)
+        return 0;
+    e->n_rows++;
+    TS_TRY(ts_budget_grow(e->memory, &e->columns, &e->cap_columns, c->n_deletes, sizeof *e->columns, err));
+    size_t n_past = 0, n_future = 0;
+    for (size_t i = 0; i < c->n_deletes; i++)
+        if (c->deletes[i].ts_ms > now_ms + FUTURE_MS)
+            e->columns[c->n_deletes - ++n_future] = c->deletes[i];
+        else
+            e->columns[n_past++] = c->deletes[i];
+    for (size_t i = 0; i < n_past; i++)
+        note_delete(e, e->columns[i].ts_ms);
+    for (size_t i = 0; i < c->n_puts; i++) {
+        c->puts[i].has_ts = true;
+        c->puts[i].ts_ms = c->newest_ms >= now_ms ? c->newest_ms + 1 : now_ms;
+    }
+    struct sto_thrift_delete past = {
+        .row = key, .columns = e->columns, .n_columns = n_past, .type = STO_THRIFT_DELETE_COLUMNS};
+    struct sto_thrift_delete future = {
+        .row = key, .columns = e->columns + n_past, .n_columns = n_future, .type = STO_THRIFT_DELETE_COLUMN};
+    struct sto_thrift_put puts = {.row = key, .cells = c->puts, .n_cells = c->n_puts};
+    struct sto_thrift_mutation steps[3];
+    size_t n_steps = 0;
+    if (n_past)
+        steps[n_steps++] = (struct sto_thrift_mutation){.delete = &past};
+    if (n_future)
+        steps[n_steps++] = (struct sto_thrift_mutation){.delete = &future};
+    if (c->n_puts)
+        steps[n_steps++] = (struct sto_thrift_mutation){.put = &puts};
+    return sto_thrift_call_mutate_row(&e->edges[e->n_edges++], sto_hbase__table(e->h), key, steps, n_steps);
+}
+
+static int plan_hours(struct eraser *e, uint32_t hour, uint32_t n, const struct sto_thrift_reply *reply,
+                      struct ts_error *err)
+{
+    struct sto_thrift_items it;
+    struct sto_thrift_row row;
+    sto_thrift_batch_begin(&e->deletes, STO_THRIFT_DELETE_MULTIPLE, sto_hbase__table(e->h));
+    e->n_edges = e->n_rows = 0;
+    sto_thrift_items_init(&it, reply);
+    for (uint32_t i = 0; i < n; i++) {
+        uint8_t key[STO_HBASE_MAX_KEY_BYTES];
+        struct ts_slice k = {(const char *)key, key_of(e, hour + i, key)};
+        int rc = sto_thrift_row(&it, &row, err);
+        if (rc == 0)
+            rc = ts_error_set(err, TS_ECORRUPT, "HBase's reply to getMultiple has %u rows instead of %u", i,
+                              n);
+        int64_t n_cells = rc < 0 ? rc : sto_hbase__row_cells(&row, &e->cells, &e->cap_cells, e->memory, err);
+        if (n_cells < 0)
+            return (int)n_cells;
+        TS_TRY(is_whole(e, hour + i) ? delete_row(e, k, (size_t)n_cells, err)
+                                     : delete_part(e, k, hour + i, (size_t)n_cells, err));
+    }
+    return sto_thrift_batch_end(&e->deletes);
+}
+
+static int send_deletes(struct eraser *e, struct ts_error *err)
+{
+    struct sto_thrift_reply reply;
+    struct sto_thrift_items it;
+    struct sto_thrift_row row;
+    for (size_t i = 0; i < e->n_edges; i++)
+        TS_TRY(call(e, &e->edges[i], &reply, err));
+    if (!e->deletes.n_items)
+        return 0;
+    TS_TRY(call(e, &e->deletes, &reply, err));
+    sto_thrift_items_init(&it, &reply);
+    int rc = sto_thrift_row(&it, &row, err);
+    e->final = false;
+    return rc == 1 ? ts_error_set(err, TS_EBACKEND, "HBase did not delete all rows of a batch") : rc;
+}
+
+/* Delete the points of n hours. */
+static int erase(struct eraser *e, uint32_t hour, uint32_t n, struct ts_error *err)
+{
+    struct sto_thrift_reply reply;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        TS_TRY(read_hours(e, hour, n, &reply, err));
+        TS_TRY(plan_hours(e, hour, n, &reply, err));
+        if (e->n_rows == 0)
+            return 0;
+        TS_TRY(send_deletes(e, err));
+        sto_hbase__count(&sto_hbase__ship_counts(e->h)->n_deleted_rows, e->n_rows);
+    }
+    e->final = true;
+    return ts_error_set(err, TS_EBACKEND,
+                        "points that are deleted from HBase are written again all the time");
+}
+
+/* --- the range --- */
+
+/* Look for the next hours and delete what they have; *hour: the one after these. */
+static int step(struct eraser *e, uint32_t *hour, uint32_t *n_at_once, struct ts_error *err)
+{
+    if (e->last_h - *hour >= HOURS_AT_ONCE) {
+        int found = next_hour(e, hour, err);
+        if (found <= 0) {
+            *hour = found == 0 ? e->last_h + 1 : *hour;
+            return found;
+        }
+    }
+    uint32_t left = e->last_h - *hour + 1, n = left < *n_at_once ? left : *n_at_once;
+    int rc = erase(e, *hour, n, err);
+    if (rc == TS_ELIMIT && n > 1) {
+        *n_at_once = n / 2; /* a smaller reply */
+        return 0;
+    }
+    if (rc == 0)
+        *hour += n;
+    return rc;
+}
+
+static int erase_all(struct eraser *e, struct ts_error *err)
+{
+    struct ts_error why = {0};
+    uint32_t n_at_once = HOURS_AT_ONCE;
+    unsigned attempt = 0;
+    for (uint32_t hour = e->first_h; hour <= e->last_h;) {
+        struct ts_error late = {0};
+        int rc = sto_hbase_pause(&e->session, attempt, &late);
+        if (rc < 0) {
+            if (err)
+                *err = rc == TS_ECANCELLED || !why.code ? late : why;
+            return sto_hbase_error(rc == TS_ETIMEOUT && why.code ? why.code : rc, err);
+        }
+        e->final = false;
+        rc = step(e, &hour, &n_at_once, &why);
+        attempt = rc < 0 ? attempt + 1 : 0;
+        if (rc >= 0) {
+            why.code = 0;
+            continue;
+        }
+        why.code = rc;
+        if (!sto_hbase__is_passing(rc, e->final)) {
+            if (err)
+                *err = why;
+            return sto_hbase_error(rc, err);
+        }
+    }
+    return 0;
+}
+
+/* Wait until what is put next has later timestamps than what was deleted. */
+static void wait_for_clock(const struct eraser *e)
+{
+    if (e->newest_ms == INT64_MIN)
+        return;
+    for (int64_t ms = 2; ms > 0; ms = e->newest_ms + 2 - ts_clock_ms()) {
+        if (ms > FUTURE_MS + 2)
+            break; /* the clock was set back */
+        (void)poll(NULL, 0, (int)ms);
+    }
+}
+
+static int erase_series(struct eraser *e, const struct sto_remote_series *series, struct ts_error *err)
+{
+    int rc = sto_hbase_ids_series(e->h->ids, &e->session, STO_REMOTE_FIND, &series, 1, &e->id, err);
+    if (rc < 0 || e->id.rc < 0 || e->id.n == 0)
+        return rc; /* a series that the tables do not have, or cannot have, has no points */
+    sto_hbase_change_init(&e->change, e->memory);
+    sto_thrift_request_init(&e->read, REQUEST_BYTES, e->memory);
+    sto_thrift_request_init(&e->deletes, REQUEST_BYTES, e->memory);
+    sto_thrift_request_init(&e->edges[0], REQUEST_BYTES, e->memory);
+    sto_thrift_request_init(&e->edges[1], REQUEST_BYTES, e->memory);
+    rc = erase_all(e, err);
+    wait_for_clock(e);
+    sto_thrift_request_release(&e->read);
+    sto_thrift_request_release(&e->deletes);
+    sto_thrift_request_release(&e->edges[0]);
+    sto_thrift_request_release(&e->edges[1]);
+    sto_hbase_change_release(&e->change);
+    ts_budget_free(e->memory, e->cells, e->cap_cells * sizeof *e->cells);
+    ts_budget_free(e->memory, e->columns, e->cap_columns * sizeof *e->columns);
+    return rc;
+}
+
+int sto_hbase__delete_range(struct sto_remote *r, const struct sto_remote_series *series, int64_t from_ms,
+                            int64_t to_ms, const struct sto_remote_call *call_limits, struct ts_error *err)
+{
+    struct sto_hbase *h = sto_hbase_of(r);
+    struct eraser e = {.h = h, .memory = h->opts.access.memory, .newest_ms = INT64_MIN};
+    e.from_ms = from_ms > 0 ? from_ms : 0;
+    e.to_ms = to_ms < h->abilities.max_ms ? to_ms : h->abilities.max_ms;
+    if (e.from_ms > e.to_ms)
+        return 0;
+    e.first_h = (uint32_t)(e.from_ms / TS_HOUR_MS);
+    e.last_h = (uint32_t)(e.to_ms / TS_HOUR_MS);
+    if (call_limits && call_limits->memory)
+        e.memory = call_limits->memory;
+    TS_TRY(sto_hbase_begin(h->access, call_limits, &e.session, err));
+    sto_hbase__count(&sto_hbase__ship_counts(h)->n_deletes, 1);
+    int rc = erase_series(&e, series, err);
+    sto_hbase_end(&e.session);
+    return rc;
+}

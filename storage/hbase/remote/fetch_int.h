@@ -1,0 +1,174 @@
+/*
+ * fetch_int.h - the parts of a running fetch; for fetch.c and fetch_*.c only.
+ *
+ *   fetch.c          limits, ids of the request, threads
+ *   fetch_request.c  what is requested: ids, hours, parts that are read one by one
+ *   fetch_filter.c   filters that HBase applies
+ *   fetch_scan.c     rows of a range of keys
+ *   fetch_gets.c     rows of computed keys
+ *   fetch_row.c      a row: which series it belongs to, its points, to the caller
+ *   fetch_met.c      series by their TSUIDs
+ *
+ * Threads    several readers work at the same time, each with a session of its own and a thread of its own; struct sto_hbase__fetch is shared by
+ *            them, and is constant but for what is said there
+ */
+#ifndef STORAGE_HBASE_REMOTE_FETCH_INT_H
+#define STORAGE_HBASE_REMOTE_FETCH_INT_H
+
+#include "storage/hbase/columns.h"
+#include "storage/hbase/remote/remote_int.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define STO_HBASE__FAMILY TS_SLICE_LIT("t")
+
+/* --- series by their TSUIDs --- */
+
+enum sto_hbase__naming {
+    STO_HBASE__NEW,     /* not looked up yet */
+    STO_HBASE__LISTED,  /* about to be looked up */
+    STO_HBASE__NAMED,   /* series is set */
+    STO_HBASE__UNNAMED, /* an id has no name */
+};
+/* A series that was requested, or that a row was found of. */
+struct sto_hbase__met {
+    enum sto_hbase__naming naming;   /* NAMED for series that were requested */
+    _Atomic bool is_reported;        /* series_only: the caller has it; set under deliver_mu */
+    size_t pos;                      /* in fetch->series; SIZE_MAX = it was found */
+    struct sto_hbase__met *same;     /* the next one that was requested with the same names */
+    struct sto_remote_series series; /* names; pointers into `names`, or those of the request */
+    void *names;                     /* owned: tags and names */
+    size_t names_bytes;              /* of it */
+    uint8_t n_tsuid;                 /* bytes of tsuid */
+    uint8_t tsuid[];
+};
+/* Series by TSUID: a hash table with open addressing. Owns them. */
+struct sto_hbase__table {
+    struct sto_hbase__met **slots; /* cap of them, a power of two; NULL = free */
+    size_t n, cap;                 /* different series; slots */
+    struct ts_budget *memory;      /* account */
+};
+/** The series of a TSUID; NULL: it is not there. O(1). */
+struct sto_hbase__met *sto_hbase__table_find(const struct sto_hbase__table *t, struct ts_slice tsuid);
+/** Add a series; one that is there already with the same TSUID gets it as `same`. 0, TS_ELIMIT, TS_ENOMEM. */
+int sto_hbase__table_add(struct sto_hbase__table *t, struct ts_slice tsuid, struct sto_hbase__met **out,
+                         struct ts_error *err);
+/** Copy the names of a series that was found. 0, TS_ELIMIT, TS_ENOMEM. */
+int sto_hbase__met_name(struct sto_hbase__table *t, struct sto_hbase__met *m,
+                        const struct sto_remote_series *series, struct ts_error *err);
+/** Forget all series. */
+void sto_hbase__table_clear(struct sto_hbase__table *t);
+
+/* --- the request --- */
+
+/* A condition by ids. */
+struct sto_hbase__cond {
+    uint64_t tagk;    /* id */
+    uint64_t *values; /* owned: n_values ids, ascending */
+    size_t n_values;  /* those that have ids */
+    bool any;         /* every value */
+};
+/* A range of keys that one scanner reads: of one salt bucket. */
+struct sto_hbase__part {
+    uint32_t bucket;
+    uint32_t first_h, last_h; /* hours, both inclusive */
+};
+/* What all readers share. */
+struct sto_hbase__fetch {
+    struct sto_hbase *h;
+    const struct sto_fetch *f;
+    struct sto_remote_call limits; /* of the whole fetch; deadline_ns is set */
+    sto_fetch_row_fn each;         /* under deliver_mu */
+    void *arg;
+
+    uint64_t metric;                /* id */
+    uint32_t first_h, last_h;       /* hours */
+    struct sto_hbase__cond *conds;  /* owned: n_conds of them, ascending by tagk */
+    size_t n_conds, conds_bytes;    /* number, memory */
+    struct sto_hbase__table wanted; /* series that were requested and have ids */
+    struct sto_hbase__met **gets;   /* owned: n_gets of them are fetched by computed keys; each TSUID once */
+    size_t n_gets, cap_gets;
+    struct sto_hbase__part *parts; /* owned: n_parts of them are scanned */
+    size_t n_parts, cap_parts;
+    struct ts_buf filter; /* for all requests */
+
+    pthread_mutex_t mu; /* next_*, rc, err, n_running, ended */
+    size_t next;        /* part, or series of gets, that is read next */
+    uint32_t next_h;    /* hour of gets */
+    int rc;             /* first error */
+    struct ts_error err;
+    unsigned n_running; /* readers at work */
+    pthread_cond_t ended;
+    pthread_mutex_t deliver_mu;
+    _Atomic bool stop;      /* all readers end */
+    _Atomic bool exhausted; /* everything is being read; nobody needs another connection */
+};
+/** Look up the ids of the request and divide it. 0: there are no such rows; 1: there may be. Otherwise an error. */
+int sto_hbase__fetch_prepare(struct sto_hbase__fetch *x, struct sto_hbase_session *s, struct ts_error *err);
+/** End all readers with an error; the first one counts. rc 0 is ignored. */
+void sto_hbase__fetch_fail(struct sto_hbase__fetch *x, int rc, const struct ts_error *err);
+/** Free what prepare made. */
+void sto_hbase__fetch_release(struct sto_hbase__fetch *x);
+/** Append a filter on the tags of keys by conditions, of which wanted series are one; nothing if none is possible. */
+void sto_hbase__filter_conds(const struct sto_hbase_schema *s, const struct sto_hbase__cond *conds, size_t n,
+                             struct ts_buf *out);
+
+/* --- readers --- */
+
+/* A row that is being collected. */
+struct sto_hbase__row {
+    struct sto_hbase__met *met; /* NULL: it is skipped */
+    uint32_t base_s;
+    struct sto_hbase_cell *cells; /* owned; bytes are borrowed from replies, or from held */
+    size_t n_cells, cap_cells;
+    struct ts_buf held; /* bytes of cells of replies that are not kept */
+};
+/* One thread of a fetch. */
+struct sto_hbase__reader {
+    struct sto_hbase__fetch *x;
+    struct sto_hbase_session s;
+    struct sto_hbase_columns columns;
+    struct sto_hbase__row row;
+    struct sto_hbase__table met; /* series that were found; forgotten from time to time */
+    struct ts_buf doubtful; /* series_only: rows whose first cell is no point: [bytes of the key, 4][key] */
+    pthread_t thread;
+};
+/** Empty; no session. */
+void sto_hbase__reader_init(struct sto_hbase__reader *r, struct sto_hbase__fetch *x);
+/** Free all but the session. */
+void sto_hbase__reader_release(struct sto_hbase__reader *r);
+/** Scan one part. 0, or an error of storage/remote.h. */
+int sto_hbase__scan_part(struct sto_hbase__reader *r, const struct sto_hbase__part *part,
+                         struct ts_error *err);
+/** Fetch computed keys until there are no more. */
+int sto_hbase__read_gets(struct sto_hbase__reader *r, struct ts_error *err);
+/** Read the rows of r->doubtful again, with all their qualifiers. */
+int sto_hbase__read_doubtful(struct sto_hbase__reader *r, struct ts_error *err);
+
+/** The series that a row belongs to, as far as it is one of those that are fetched; NULL: skip the row. A new one
+ * is added to r->met. count: rows that no series can have are counted. */
+int sto_hbase__row_judge(struct sto_hbase__reader *r, struct ts_slice key, bool count,
+                         struct sto_hbase__met **out, uint32_t *out_base_s, struct ts_error *err);
+/** Begin with a row. met NULL: its cells are skipped. */
+void sto_hbase__row_begin(struct sto_hbase__reader *r, struct sto_hbase__met *met, uint32_t base_s);
+/** Add the cells of a result. TS_EBACKEND: it cannot be read. */
+int sto_hbase__row_add(struct sto_hbase__reader *r, struct sto_thrift_row *result, struct ts_error *err);
+/** Copy what is borrowed from a reply. */
+int sto_hbase__row_hold(struct sto_hbase__reader *r, struct ts_error *err);
+/** The row is complete: give it to the caller. key is for messages. */
+int sto_hbase__row_end(struct sto_hbase__reader *r, struct ts_slice key, struct ts_error *err);
+/** Give the series of the present row to the caller (series_only), unless it was before. */
+int sto_hbase__row_report(struct sto_hbase__reader *r, struct sto_hbase__met *met, uint32_t base_s,
+                          struct ts_error *err);
+/** Is a cell with this qualifier a point, or several? */
+bool sto_hbase__is_point(struct ts_slice qualifier);
+/** TS_ELIMIT: a buffer was refused n bytes by its account, which is named, or there is no memory. */
+int sto_hbase__refused(const struct ts_buf *b, size_t n, const char *what, struct ts_error *err);
+
+static inline void sto_hbase__count(_Atomic uint64_t *counter, uint64_t n)
+{
+    atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+#endif

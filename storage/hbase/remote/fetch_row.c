@@ -1,0 +1,311 @@
+/*
+ * fetch_row.c - a row of the data table: which series it belongs to, its points, to the caller.
+ */
+#include "storage/hbase/remote/fetch_int.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/time.h"
+
+/* --- which series --- */
+
+static bool cond_matches(const struct sto_hbase__cond *c, const struct sto_hbase_ids *ids)
+{
+    size_t i = 0;
+    while (i < ids->n_tags && ids->tag[i].k != c->tagk)
+        i++;
+    if (i == ids->n_tags)
+        return false;
+    size_t lo = 0, hi = c->any ? 0 : c->n_values;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (c->values[mid] == ids->tag[i].v)
+            return true;
+        if (c->values[mid] < ids->tag[i].v)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return c->any;
+}
+
+static bool conds_match(const struct sto_hbase__fetch *x, const struct sto_hbase_ids *ids)
+{
+    bool all = true;
+    for (size_t i = 0; i < x->n_conds && all; i++)
+        all = cond_matches(&x->conds[i], ids);
+    return all;
+}
+
+/* Could OpenTSDB have written this key? A row in the salt bucket of another series is read all the same: OpenTSDB, too, finds the rows that
+ * were written with another number of buckets, except by their computed keys. */
+static bool is_regular(struct sto_hbase__reader *r, struct ts_slice key, bool count,
+                       struct sto_hbase_rowkey *k)
+{
+    static struct ts_log_limit limit;
+    struct sto_hbase *h = r->x->h;
+    const struct sto_hbase_schema *schema = &h->opts.schema;
+    struct ts_error why = {0};
+    int rc = sto_hbase_rowkey_parse(schema, key, k, &why);
+    if (rc == 0 && k->global)
+        return false;
+    if (rc == 0 && sto_hbase_rowkey_check(schema, k, &why) == 0)
+        return true;
+    if (rc == 0) {
+        uint8_t tsuid[STO_HBASE_MAX_TSUID_BYTES];
+        size_t n = sto_hbase_tsuid_make(schema, &k->ids, tsuid);
+        k->salt = sto_hbase_salt(schema, (struct ts_slice){(const char *)tsuid, n});
+        rc = sto_hbase_rowkey_check(schema, k, &why);
+        if (count)
+            sto_hbase__count(rc == 0 ? &h->fetched.n_misplaced : &h->fetched.n_odd_keys, 1);
+        return rc == 0;
+    }
+    if (count) {
+        char hex[128];
+        struct ts_slice shown = {key.p, key.n < 64 ? key.n : 64};
+        sto_hbase__count(&h->fetched.n_odd_keys, 1);
+        sto_hbase_hex_print(shown, hex);
+        ts_log_limited(&limit, TS_LOG_WARN, "skipping the row %.*s of table %s: %s", (int)(2 * shown.n), hex,
+                       h->opts.tables.data, why.text);
+    }
+    return false;
+}
+
+/* The TSUID stands in the key around the base time. */
+static struct ts_slice tsuid_of(const struct sto_hbase_schema *s, struct ts_slice key, uint8_t *out)
+{
+    size_t before = (size_t)s->salt_width + s->metric_width, n = key.n - s->salt_width - 4;
+    memcpy(out, key.p + s->salt_width, s->metric_width);
+    memcpy(out + s->metric_width, key.p + before + 4, n - s->metric_width);
+    return (struct ts_slice){(const char *)out, n};
+}
+
+int sto_hbase__row_judge(struct sto_hbase__reader *r, struct ts_slice key, bool count,
+                         struct sto_hbase__met **out, uint32_t *out_base_s, struct ts_error *err)
+{
+    struct sto_hbase__fetch *x = r->x;
+    struct sto_hbase_rowkey k;
+    uint8_t bytes[STO_HBASE_MAX_TSUID_BYTES];
+    *out = NULL;
+    if (!is_regular(r, key, count, &k) || k.ids.metric != x->metric)
+        return 0;
+    *out_base_s = k.base_s;
+    uint32_t hour = k.base_s / STO_HBASE_ROW_S;
+    if (hour < x->first_h || hour > x->last_h)
+        return 0;
+    struct ts_slice tsuid = tsuid_of(&x->h->opts.schema, key, bytes);
+    if (x->f->series) {
+        *out = sto_hbase__table_find(&x->wanted, tsuid);
+        return 0;
+    }
+    if (!conds_match(x, &k.ids))
+        return 0;
+    *out = sto_hbase__table_find(&r->met, tsuid);
+    return *out ? 0 : sto_hbase__table_add(&r->met, tsuid, out, err);
+}
+
+/* --- its cells --- */
+
+void sto_hbase__row_begin(struct sto_hbase__reader *r, struct sto_hbase__met *met, uint32_t base_s)
+{
+    r->row.met = met;
+    r->row.base_s = base_s;
+    r->row.n_cells = 0;
+    ts_buf_clear(&r->row.held);
+}
+
+int sto_hbase__row_add(struct sto_hbase__reader *r, struct sto_thrift_row *result, struct ts_error *err)
+{
+    struct sto_hbase__row *row = &r->row;
+    struct sto_thrift_cell cell;
+    int rc = 0;
+    if (!row->met)
+        return 0;
+    TS_TRY(ts_budget_grow(r->x->limits.memory, &row->cells, &row->cap_cells, row->n_cells + result->n_left,
+                          sizeof *row->cells, err));
+    while ((rc = sto_thrift_row_next(result, &cell, err)) == 1)
+        row->cells[row->n_cells++] = (struct sto_hbase_cell){cell.qualifier, cell.value, cell.ts_ms};
+    return rc;
+}
+
+int sto_hbase__refused(const struct ts_buf *b, size_t n, const char *what, struct ts_error *err)
+{
+    int rc = ts_budget_take(b->budget, n, err);
+    if (rc < 0) {
+        ts_error_wrap(err, "%s", what);
+        return rc;
+    }
+    ts_budget_give(b->budget, n);
+    return ts_error_set(err, TS_ELIMIT, "there is no memory for %s%s%s", what,
+                        b->budget && b->budget->key ? "; its limit is " : "",
+                        b->budget && b->budget->key ? b->budget->key : "");
+}
+
+int sto_hbase__row_hold(struct sto_hbase__reader *r, struct ts_error *err)
+{
+    struct sto_hbase__row *row = &r->row;
+    size_t n = 0, done = row->held.n, at = 0;
+    for (size_t i = 0; i < row->n_cells; i++)
+        n += row->cells[i].qualifier.n + row->cells[i].value.n;
+    if (n > done && !ts_buf_reserve(&row->held, n - done))
+        return sto_hbase__refused(&row->held, n - done, "a row of several results of HBase", err);
+    for (size_t i = 0; i < row->n_cells; i++) {
+        struct ts_slice *part[] = {&row->cells[i].qualifier, &row->cells[i].value};
+        for (size_t k = 0; k < 2; k++) {
+            if (at >= done && part[k]->n)
+                ts_buf_slice(&row->held, *part[k]);
+            part[k]->p = row->held.p ? row->held.p + at : "";
+            at += part[k]->n;
+        }
+    }
+    return 0;
+}
+
+/* --- to the caller --- */
+
+static int deliver(struct sto_hbase__fetch *x, const struct sto_remote_row *row, size_t pos,
+                   struct ts_error *err)
+{
+    const _Atomic bool *cancel = x->limits.cancel;
+    if (atomic_load_explicit(&x->stop, memory_order_relaxed) ||
+        (cancel && atomic_load_explicit(cancel, memory_order_relaxed)))
+        return ts_error_set(err, TS_ECANCELLED, "reading rows from HBase was cancelled");
+    int rc = x->each(x->arg, row, pos, err);
+    if (rc < 0)
+        sto_hbase__fetch_fail(x, rc, err);
+    sto_hbase__count(&x->h->fetched.n_rows, 1);
+    return rc < 0 ? rc : 0;
+}
+
+static int deliver_all(struct sto_hbase__fetch *x, struct sto_hbase__met *met, uint32_t base_s,
+                       const struct sto_cells *cells, struct ts_error *err)
+{
+    int rc = 0;
+    if (met->naming != STO_HBASE__NAMED) {
+        sto_hbase__count(&x->h->fetched.n_unnamed, 1);
+        return 0;
+    }
+    pthread_mutex_lock(&x->deliver_mu);
+    for (; met && rc == 0; met = met->same) {
+        if (!cells && met->is_reported)
+            continue;
+        met->is_reported = !cells;
+        struct sto_remote_row row = {
+            .series = met->series, .hour = (int32_t)(base_s / STO_HBASE_ROW_S), .cells = cells};
+        rc = deliver(x, &row, met->pos, err);
+    }
+    pthread_mutex_unlock(&x->deliver_mu);
+    return rc;
+}
+
+int sto_hbase__row_report(struct sto_hbase__reader *r, struct sto_hbase__met *met, uint32_t base_s,
+                          struct ts_error *err)
+{
+    return deliver_all(r->x, met, base_s, NULL, err);
+}
+
+/* What is being decoded, for messages. */
+struct decoding {
+    const struct sto_hbase *h;
+    struct ts_slice key;
+};
+
+static void on_finding(void *arg, size_t cell, enum sto_hbase_finding finding, const char *text)
+{
+    static struct ts_log_limit limit;
+    const struct decoding *d = arg;
+    char hex[2 * STO_HBASE_MAX_KEY_BYTES];
+    (void)cell;
+    if (finding != STO_HBASE_DAMAGED || d->key.n > STO_HBASE_MAX_KEY_BYTES)
+        return;
+    sto_hbase_hex_print(d->key, hex);
+    ts_log_limited(&limit, TS_LOG_WARN, "the row %.*s of table %s is damaged: %s", (int)(2 * d->key.n), hex,
+                   d->h->opts.tables.data, text);
+}
+
+/* The cells of a sorted row within the range; borrowed. */
+static struct sto_cells clip(const struct sto_fetch *f, int32_t hour, const struct sto_cells *all)
+{
+    struct sto_cells part = *all;
+    uint32_t lo, hi, from = 0;
+    part.n = 0;
+    if (all->n == 0 || !sto_hour_part(hour, f->from_ms, f->to_ms, &lo, &hi))
+        return part;
+    while (from < all->n && sto_meta_off(all->meta[from]) < lo)
+        from++;
+    part.n = all->n - from;
+    while (part.n && sto_meta_off(all->meta[from + part.n - 1]) > hi)
+        part.n--;
+    part.meta = all->meta + from;
+    part.m = all->m + from;
+    if (part.n)
+        part.common = all->uniform ? all->common : 0;
+    return part;
+}
+
+bool sto_hbase__is_point(struct ts_slice q)
+{
+    return q.n && (q.n % 2 == 0 || (q.n == 3 && memcmp(q.p, "\5\0\0", 3) == 0));
+}
+
+/* series_only: all cells are there, or only the first one. */
+static int end_key_only(struct sto_hbase__reader *r, struct ts_slice key, struct ts_error *err)
+{
+    struct sto_hbase__row *row = &r->row;
+    for (size_t i = 0; i < row->n_cells; i++)
+        if (sto_hbase__is_point(row->cells[i].qualifier))
+            return sto_hbase__row_report(r, row->met, row->base_s, err);
+    if (row->n_cells == 0 || row->met->is_reported)
+        return 0;
+    uint32_t n = (uint32_t)key.n;
+    ts_buf_append(&r->doubtful, &n, sizeof n);
+    if (ts_buf_slice(&r->doubtful, key) < 0)
+        return sto_hbase__refused(&r->doubtful, key.n, "rows whose first cell is no point", err);
+    return 0;
+}
+
+int sto_hbase__row_end(struct sto_hbase__reader *r, struct ts_slice key, struct ts_error *err)
+{
+    struct sto_hbase__fetch *x = r->x;
+    struct sto_hbase__row *row = &r->row;
+    if (!row->met || row->n_cells == 0)
+        return 0;
+    if (x->f->series_only)
+        return end_key_only(r, key, err);
+    struct decoding d = {x->h, key};
+    struct sto_hbase_visitor visitor = {.finding = on_finding, .arg = &d};
+    TS_TRY(
+        sto_hbase_error(sto_hbase_columns_decode(&r->columns, row->cells, row->n_cells, &visitor, err), err));
+    struct sto_hbase__fetched *n = &x->h->fetched;
+    sto_hbase__count(&n->n_cells, row->n_cells);
+    if (r->columns.n_damaged)
+        sto_hbase__count(&n->n_damaged, r->columns.n_damaged);
+    if (r->columns.n_contradicting)
+        sto_hbase__count(&n->n_contradicting, r->columns.n_contradicting);
+    struct sto_cells cells = clip(x->f, (int32_t)(row->base_s / STO_HBASE_ROW_S), &r->columns.cells);
+    if (cells.n == 0)
+        return 0;
+    sto_hbase__count(&n->n_points, cells.n);
+    return deliver_all(x, row->met, row->base_s, &cells, err);
+}
+
+/* --- readers --- */
+
+void sto_hbase__reader_init(struct sto_hbase__reader *r, struct sto_hbase__fetch *x)
+{
+    *r = (struct sto_hbase__reader){.x = x, .met.memory = x->limits.memory};
+    sto_hbase_columns_init(&r->columns, x->limits.memory);
+    ts_buf_init(&r->row.held, 0);
+    r->row.held.budget = x->limits.memory;
+    ts_buf_init(&r->doubtful, 0);
+    r->doubtful.budget = x->limits.memory;
+}
+
+void sto_hbase__reader_release(struct sto_hbase__reader *r)
+{
+    sto_hbase_columns_release(&r->columns);
+    ts_budget_free(r->x->limits.memory, r->row.cells, r->row.cap_cells * sizeof *r->row.cells);
+    ts_buf_release(&r->row.held);
+    sto_hbase__table_clear(&r->met);
+    ts_buf_release(&r->doubtful);
+}

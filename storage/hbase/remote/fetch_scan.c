@@ -1,0 +1,388 @@
+/*
+ * fetch_scan.c - the rows of a range of keys, by a scanner.
+ *
+ * Two requests for rows are in flight: while one reply is decoded, the gateway works on the next. Replies are copied, so that the connection is
+ * free for looking up names. The number of rows in a request follows the size of the last reply.
+ *
+ * A scanner that fails is opened again after the last row that is complete. A row of several results is complete when a result has come that is not
+ * full: so a row whose first cells have come is read again as a whole, and none is returned twice or left out.
+ *
+ * Not here   column ranges at the edges of the time range: compacted columns begin before the first point that is wanted, and columns of
+ *            milliseconds and of appends do not sort by time, so that little could be left out, of two rows of each series
+ */
+#include "storage/hbase/remote/fetch_int.h"
+
+#include "base/time.h"
+
+#define REPLY_BYTES ((size_t)512 << 10) /* of a reply: the aim; two of them are held */
+#define FIRST_ROWS  64                  /* of the first request */
+#define MOST_ROWS   2048                /* of a request */
+#define BATCH_CELLS                                                                                          \
+    4096 /* most cells of a result: more than a row of seconds has, and a reply of rows of milliseconds stays below 64 MiB */
+#define MOST_MET    65536 /* series that a reader remembers; then it forgets all of them */
+#define LOOKUP      1024  /* series whose names are looked up together */
+#define MOST_ERRORS 3     /* exceptions that HBase does not want to be repeated, without a row between them */
+
+/* A reply that was copied. */
+struct copy {
+    struct ts_buf bytes;
+    struct sto_thrift_reply reply; /* value points into bytes */
+};
+struct lookup;
+/* A scan of a part. */
+struct scan {
+    struct sto_hbase__reader *r;
+    uint8_t stop[STO_HBASE_MAX_WIDTH * 2 + 4];
+    size_t n_stop;
+    struct ts_buf key;   /* of the row that is being collected; empty = there is none */
+    struct ts_buf start; /* where to open the scanner: all rows before are done */
+    struct sto_thrift_scanner scanner;
+    struct sto_thrift_request open, rows[2]; /* requests */
+    unsigned n_sent, n_got;                  /* requests for rows over this scanner */
+    int32_t n_rows, most_rows;               /* of the next request; of all */
+    struct copy now, ahead;                  /* the reply being read, and the one after it */
+    bool has_ahead;
+    int ahead_rc; /* of ahead */
+    struct ts_error ahead_err;
+    struct lookup *lookup; /* owned; NULL until a series is new */
+    bool is_network;       /* the last error came from sending or receiving */
+    bool is_final;         /* it is an exception that HBase does not want to be repeated */
+    unsigned n_failed;     /* attempts since a row was complete */
+    unsigned n_final;      /* of these, is_final */
+};
+
+static struct ts_slice table_of(const struct sto_hbase *h)
+{
+    return ts_slice_str(h->opts.tables.data);
+}
+
+/* --- requests --- */
+
+static int open_scanner(struct scan *c, struct ts_error *err)
+{
+    struct sto_hbase__reader *r = c->r;
+    struct sto_thrift_column family = {.family = STO_HBASE__FAMILY};
+    struct sto_thrift_scan scan = {.start = ts_buf_get(&c->start),
+                                   .stop = {(const char *)c->stop, c->n_stop},
+                                   .select = {.columns = &family, .n_columns = 1},
+                                   .batch_cells = BATCH_CELLS};
+    if (r->x->filter.n)
+        scan.select.filter = ts_buf_get(&r->x->filter);
+    struct sto_thrift_reply reply = {0};
+    ts_buf_clear(&c->open.bytes);
+    (void)sto_thrift_call_open_scanner(&c->open, table_of(r->x->h), &scan);
+    int rc = sto_hbase_call(&r->s, &c->open, &reply, NULL, err);
+    if (rc == 0)
+        c->scanner = sto_thrift_reply_scanner(&reply);
+    c->n_sent = c->n_got = 0;
+    c->has_ahead = false;
+    return rc;
+}
+
+static int send_next(struct scan *c, struct ts_error *err)
+{
+    struct sto_thrift_request *q = &c->rows[c->n_sent % 2];
+    (void)sto_thrift_call_get_scanner_rows(q, c->scanner, c->n_rows);
+    TS_TRY(sto_thrift_client_send(c->r->s.client, q, sto_hbase_attempt(&c->r->s), err));
+    c->n_sent++;
+    return 0;
+}
+
+/* Receive the oldest reply in flight into `to`. */
+static int receive(struct scan *c, struct copy *to, struct ts_error *err)
+{
+    struct sto_thrift_reply *reply = &to->reply;
+    int rc = sto_thrift_client_receive(c->r->s.client, c->r->s.wait.cancel, reply, NULL, err);
+    c->n_got++;
+    c->is_final = rc == TS_EBACKEND && sto_hbase_is_final(reply);
+    if (rc < 0)
+        return rc;
+    ts_buf_clear(&to->bytes);
+    if (!ts_buf_reserve(&to->bytes, reply->value.n + 1))
+        return sto_hbase__refused(&to->bytes, reply->value.n, "rows of HBase", err);
+    ts_buf_slice(&to->bytes, reply->value);
+    reply->value = ts_buf_get(&to->bytes);
+    return 0;
+}
+
+/* The next reply into c->now, with another request in flight behind it. */
+static int next_reply(struct scan *c, struct ts_error *err)
+{
+    if (c->has_ahead) {
+        struct copy was = c->now;
+        c->now = c->ahead;
+        c->ahead = was;
+        c->has_ahead = false;
+        if (c->ahead_rc < 0)
+            *err = c->ahead_err;
+        return c->ahead_rc;
+    }
+    while (c->n_sent < c->n_got + 2)
+        TS_TRY(send_next(c, err));
+    return receive(c, &c->now, err);
+}
+
+/* Empty the connection. An error of the reply that is in flight is kept for its turn. */
+static void receive_ahead(struct scan *c)
+{
+    if (c->n_got == c->n_sent)
+        return;
+    c->ahead_err = (struct ts_error){0};
+    c->ahead_rc = receive(c, &c->ahead, &c->ahead_err);
+    c->has_ahead = true;
+}
+
+/* --- names --- */
+
+/* Series whose names are looked up together. */
+struct lookup {
+    struct sto_hbase__met *met[LOOKUP];
+    struct ts_slice tsuid[LOOKUP];
+    struct sto_remote_series series[LOOKUP];
+    struct sto_remote_tag tags[LOOKUP * STO_HBASE_MAX_TAGS];
+    int rc[LOOKUP];
+    size_t n;
+};
+
+static int look_up(struct scan *c, struct ts_error *err)
+{
+    struct lookup *l = c->lookup;
+    struct sto_hbase__reader *r = c->r;
+    struct ts_buf names;
+    if (!l || l->n == 0)
+        return 0;
+    receive_ahead(c);
+    ts_buf_init(&names, 0);
+    names.budget = r->x->limits.memory;
+    for (size_t i = 0; i < l->n; i++)
+        l->tsuid[i] = (struct ts_slice){(const char *)l->met[i]->tsuid, l->met[i]->n_tsuid};
+    int rc =
+        sto_hbase_ids_of_tsuids(r->x->h->ids, &r->s, l->tsuid, l->n, &names, l->tags, l->series, l->rc, err);
+    for (size_t i = 0; rc == 0 && i < l->n; i++) {
+        l->met[i]->naming = STO_HBASE__UNNAMED;
+        if (l->rc[i] == 0)
+            rc = sto_hbase__met_name(&r->met, l->met[i], &l->series[i], err);
+    }
+    ts_buf_release(&names);
+    l->n = 0;
+    return rc;
+}
+
+/* A row of this key is coming: its series needs names. */
+static int expect(struct scan *c, struct ts_slice key, struct sto_hbase__met **out, struct ts_error *err)
+{
+    uint32_t base_s;
+    TS_TRY(sto_hbase__row_judge(c->r, key, false, out, &base_s, err));
+    if (!*out || (*out)->naming != STO_HBASE__NEW)
+        return 0;
+    if (!c->lookup)
+        c->lookup = ts_budget_calloc(c->r->x->limits.memory, 1, sizeof *c->lookup, err);
+    if (!c->lookup)
+        return TS_ELIMIT;
+    (*out)->naming = STO_HBASE__LISTED;
+    c->lookup->met[c->lookup->n++] = *out;
+    return c->lookup->n == LOOKUP ? look_up(c, err) : 0;
+}
+
+/* Look up the names of the series of all rows of a reply together. */
+static int expect_all(struct scan *c, struct ts_error *err)
+{
+    struct sto_hbase__reader *r = c->r;
+    struct sto_hbase__met *met;
+    struct sto_thrift_items items;
+    struct sto_thrift_row row;
+    int rc;
+    if (r->x->f->series)
+        return 0;
+    if (r->met.n > MOST_MET && !r->x->f->series_only) {
+        sto_hbase__table_clear(&r->met);
+        if (r->row.met)
+            TS_TRY(expect(c, ts_buf_get(&c->key), &r->row.met, err));
+    }
+    sto_thrift_items_init(&items, &c->now.reply);
+    while ((rc = sto_thrift_row(&items, &row, err)) == 1)
+        TS_TRY(expect(c, row.row, &met, err));
+    return rc < 0 ? rc : look_up(c, err);
+}
+
+/* --- rows --- */
+
+static int no_memory(const struct ts_buf *b, struct ts_error *err)
+{
+    return sto_hbase__refused(b, STO_HBASE_MAX_KEY_BYTES, "keys of rows", err);
+}
+
+/* The row that is being collected is complete, if there is one. */
+static int finish_row(struct scan *c, struct ts_error *err)
+{
+    if (c->key.n == 0)
+        return 0;
+    TS_TRY(sto_hbase__row_end(c->r, ts_buf_get(&c->key), err));
+    ts_buf_clear(&c->start);
+    ts_buf_slice(&c->start, ts_buf_get(&c->key));
+    ts_buf_clear(&c->key);
+    c->n_failed = c->n_final = 0;
+    return ts_buf_char(&c->start, 0) < 0 ? no_memory(&c->start, err) : 0;
+}
+
+static int begin_row(struct scan *c, struct ts_slice key, struct ts_error *err)
+{
+    struct sto_hbase__met *met;
+    uint32_t base_s = 0;
+    TS_TRY(finish_row(c, err));
+    if (key.n == 0 || ts_slice_cmp(key, ts_buf_get(&c->start)) < 0)
+        return ts_error_set(err, TS_EBACKEND,
+                            "HBase has returned rows that are not in the order of their keys");
+    if (ts_slice_cmp(key, (struct ts_slice){(const char *)c->stop, c->n_stop}) >= 0)
+        return ts_error_set(err, TS_EBACKEND,
+                            "HBase has returned rows behind the end of the range of a scan");
+    if (ts_buf_slice(&c->key, key) < 0)
+        return no_memory(&c->key, err);
+    TS_TRY(sto_hbase__row_judge(c->r, key, true, &met, &base_s, err));
+    sto_hbase__row_begin(c->r, met, base_s);
+    return 0;
+}
+
+/* Read the rows of c->now. Returns how many results it has. */
+static int read_rows(struct scan *c, struct ts_error *err)
+{
+    struct sto_thrift_items items;
+    struct sto_thrift_row row;
+    int rc, n = 0;
+    sto_thrift_items_init(&items, &c->now.reply);
+    while ((rc = sto_thrift_row(&items, &row, err)) == 1) {
+        if (c->key.n == 0 || !ts_slice_eq(row.row, ts_buf_get(&c->key)))
+            TS_TRY(begin_row(c, row.row, err));
+        bool is_last = !row.is_partial && row.n_left < BATCH_CELLS;
+        TS_TRY(sto_hbase__row_add(c->r, &row, err));
+        if (is_last)
+            TS_TRY(finish_row(c, err));
+        n++;
+    }
+    TS_TRY(rc);
+    TS_TRY(sto_hbase__row_hold(c->r, err));
+    return n;
+}
+
+/* --- the scanner --- */
+
+static void adapt(struct scan *c, int n_results)
+{
+    size_t a_row = c->now.bytes.n / (size_t)n_results + 1, want = REPLY_BYTES / a_row + 1;
+    size_t most = (size_t)c->n_rows * 4 < (size_t)c->most_rows ? (size_t)c->n_rows * 4 : (size_t)c->most_rows;
+    c->n_rows = (int32_t)(want < most ? want : most);
+}
+
+/* Best effort: a scanner that is not closed ends by its lease. */
+static void close_scanner(struct scan *c)
+{
+    struct sto_thrift_reply reply;
+    struct ts_error err = {0};
+    receive_ahead(c);
+    if (c->has_ahead && c->ahead_rc < 0)
+        return;
+    if (sto_thrift_call_close_scanner(&c->rows[0], c->scanner) == 0)
+        (void)sto_thrift_client_call(c->r->s.client, &c->rows[0], sto_hbase_attempt(&c->r->s), &reply, NULL,
+                                     &err);
+}
+
+/* Open a scanner at c->start and read its rows. */
+static int scan_once(struct scan *c, struct ts_error *err)
+{
+    c->is_network = c->is_final = false;
+    ts_buf_clear(&c->key);
+    sto_hbase__row_begin(c->r, NULL, 0);
+    TS_TRY(open_scanner(c, err));
+    for (;;) {
+        c->is_network = true;
+        TS_TRY(next_reply(c, err));
+        c->is_network = false;
+        TS_TRY(expect_all(c, err));
+        int n = read_rows(c, err);
+        TS_TRY(n);
+        if (n == 0)
+            break;
+        adapt(c, n);
+    }
+    TS_TRY(finish_row(c, err));
+    close_scanner(c);
+    return 0;
+}
+
+/* A scan has failed. 0: open it again at c->start; otherwise the error. */
+static int resume(struct scan *c, int rc, struct ts_error *err)
+{
+    struct sto_hbase_session *s = &c->r->s;
+    if (rc != TS_EBACKEND || c->n_sent != c->n_got)
+        sto_thrift_client_close(s->client);
+    if (rc == TS_ETIMEOUT && ts_clock_mono_ns() >= s->wait.until_ns)
+        c->is_network = false;
+    if (!c->is_network || rc == TS_ECANCELLED)
+        return sto_hbase_error(rc, err);
+    if (rc == TS_ELIMIT || rc == TS_ENOMEM) {
+        if (c->most_rows == 1)
+            return sto_hbase_error(rc, err);
+        c->most_rows = c->n_rows > 8 ? c->n_rows / 8 : 1;
+        c->n_rows = c->most_rows;
+    }
+    c->n_final += c->is_final || rc == TS_ECORRUPT;
+    struct ts_error stopped = {0};
+    int paused = c->n_final > MOST_ERRORS ? TS_ETIMEOUT : sto_hbase_pause(s, c->n_failed++, &stopped);
+    if (paused == TS_ECANCELLED)
+        *err = stopped;
+    if (paused < 0)
+        return paused == TS_ECANCELLED ? paused : sto_hbase_error(rc == TS_ENOTFOUND ? TS_EBACKEND : rc, err);
+    sto_hbase__count(&c->r->x->h->fetched.n_resumed, 1);
+    return 0;
+}
+
+static void scan_init(struct scan *c, struct sto_hbase__reader *r)
+{
+    struct ts_budget *memory = r->x->limits.memory;
+    *c = (struct scan){.r = r, .n_rows = FIRST_ROWS, .most_rows = MOST_ROWS};
+    sto_thrift_request_init(&c->open, 0, NULL); /* small: the filter was counted when it was made */
+    for (size_t i = 0; i < 2; i++)
+        sto_thrift_request_init(&c->rows[i], 0, NULL);
+    struct ts_buf *bufs[] = {&c->key, &c->start, &c->now.bytes, &c->ahead.bytes};
+    for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++) {
+        ts_buf_init(bufs[i], 0);
+        bufs[i]->budget = memory;
+    }
+}
+
+static void scan_release(struct scan *c)
+{
+    sto_thrift_request_release(&c->open);
+    for (size_t i = 0; i < 2; i++)
+        sto_thrift_request_release(&c->rows[i]);
+    ts_buf_release(&c->key);
+    ts_buf_release(&c->start);
+    ts_buf_release(&c->now.bytes);
+    ts_buf_release(&c->ahead.bytes);
+    ts_budget_free(c->r->x->limits.memory, c->lookup, c->lookup ? sizeof *c->lookup : 0);
+}
+
+int sto_hbase__scan_part(struct sto_hbase__reader *r, const struct sto_hbase__part *part,
+                         struct ts_error *err)
+{
+    const struct sto_hbase__fetch *x = r->x;
+    struct scan c;
+    struct sto_hbase_scan keys;
+    sto_hbase_scan_bases(&x->h->opts.schema, x->metric, part->first_h * STO_HBASE_ROW_S,
+                         part->last_h * STO_HBASE_ROW_S, part->bucket, &keys);
+    scan_init(&c, r);
+    sto_hbase__table_clear(&r->met);
+    memcpy(c.stop, keys.stop, c.n_stop = keys.n_stop);
+    int rc = ts_buf_append(&c.start, keys.start, keys.n_start);
+    if (rc < 0)
+        rc = no_memory(&c.start, err);
+    while (rc == 0 && (rc = scan_once(&c, err)) < 0)
+        rc = resume(&c, rc, err);
+    if (rc == 0)
+        rc = sto_hbase__read_doubtful(r, err);
+    /* Requests in flight borrow c. */
+    if (sto_thrift_client_in_flight(r->s.client))
+        sto_thrift_client_close(r->s.client);
+    scan_release(&c);
+    return rc;
+}

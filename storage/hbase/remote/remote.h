@@ -1,0 +1,57 @@
+/*
+ * remote.h - a remote store (storage/remote.h) whose points lie in OpenTSDB's tables in HBase.
+ *
+ *   points        table data, family t         ship.c, delete.c, fetch.c
+ *   names         table uid                    ids.h
+ *   small cells   uid, meta, tree, data        cells.c
+ *
+ * Threads    as storage/remote.h; shipments are sent by threads of its own, one for each ship connection
+ * Not here   creating tables (tables.h), checking them (check.c)
+ */
+#ifndef STORAGE_HBASE_REMOTE_REMOTE_H
+#define STORAGE_HBASE_REMOTE_REMOTE_H
+
+#include "storage/hbase/remote/access.h"
+#include "storage/hbase/schema.h"
+#include "storage/remote.h"
+
+/* Names of OpenTSDB's tables. */
+struct sto_hbase_tables {
+    const char *data, *uid, *tree, *meta;
+};
+#define STO_HBASE_TABLES_DEFAULT ((struct sto_hbase_tables){"tsdb", "tsdb-uid", "tsdb-tree", "tsdb-meta"})
+
+#define STO_HBASE_CONNECTIONS_MIN 3 /* one ships, two are left for queries and names */
+#define STO_HBASE_CONNECTIONS_MAX 1024
+#define STO_HBASE_WAIT_MAX_MS     3600000 /* of timeouts */
+#define STO_HBASE_REPLY_MIN_BYTES (1 << 20)
+#define STO_HBASE_REPLY_MAX_BYTES (1 << 30)
+
+struct sto_hbase_opts {
+    struct sto_hbase_access_opts access; /* gateways, limits */
+    struct sto_hbase_schema schema;
+    struct sto_hbase_tables tables; /* copied */
+    unsigned
+        ship_connections; /* shipments are sent over so many at once; 0 = 4, at most max_connections - 2 */
+    unsigned scan_connections; /* scanners of one fetch at once; 0 = 4 */
+    size_t max_cached_ids;     /* names whose ids are kept in memory; 0 = 1,000,000 */
+    bool sole_writer;          /* nobody else writes rows of the series of this store */
+    bool compacts;             /* rows of hours that are over are written as one compacted column */
+    int64_t (*now_ms)(void);   /* tests: the clock; NULL = the system's */
+};
+
+/** Check options that are all set: every rule but those of sizes of types and of memory. 0, or TS_EINVAL with one sentence that names the configuration
+ * key. */
+int sto_hbase_opts_check(const struct sto_hbase_opts *opts, struct ts_error *err);
+/** Check names of tables, which differ. 0, or TS_EINVAL with one sentence that names the configuration key. */
+int sto_hbase_names_check(const struct sto_hbase_tables *names, struct ts_error *err);
+/**
+ * Nothing is connected or read: an HBase that is away is no error.
+ *
+ * @param opts  copied, except memory accounts, which outlive it
+ * @param out   [out] closed by its function `close`
+ * @return 0; TS_EINVAL with one sentence: an option is wrong
+ */
+int sto_hbase_open(const struct sto_hbase_opts *opts, struct sto_remote **out, struct ts_error *err);
+
+#endif

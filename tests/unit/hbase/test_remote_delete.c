@@ -1,0 +1,145 @@
+/*
+ * test_remote_delete.c - deleting ranges of a series from OpenTSDB's data table.
+ */
+#include "tests/unit/hbase/ship_kit.h"
+
+static void erase(int64_t from_s, int64_t to_ms)
+{
+    struct ts_error err = {0};
+    int64_t base = (int64_t)K_HOUR * TS_HOUR_MS;
+    if (k_remote->ops->delete_range(k_remote, &k_series, base + from_s * 1000, base + to_ms, NULL, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void test_remote_delete__deletes_spare_everything_else(void **state)
+{
+    (void)state;
+    k_open(false, false);
+    erase(0, 1000); /* the series has no id yet */
+    k_ship(K_HOUR, true, "0:1 10:2 20:3");
+    k_other(K_HOUR, 'c', "30:4 40:5 50:70000");
+    k_other(K_HOUR, 'a', "60:7 70:8");
+    k_other(K_HOUR + 1, 's', "0:1 10:2");
+    fake_hbase_put(k_fake, "tsdb", k_key(K_HOUR + 1), "t", K_ANNOTATION, TS_SLICE_LIT("{}"), 0);
+    k_other(K_HOUR + 2, 'c', "0:1 10:2");
+    k_other(K_HOUR + 3, 'c', "0:1 10:2");
+    erase(10, 60000);
+    (void)k_expect(K_HOUR, "0s=1 70s=8");
+    erase(70, 3 * TS_HOUR_MS + 9999);
+    (void)k_expect(K_HOUR, "0s=1");
+    assert_int_equal(k_expect(K_HOUR + 1, ""), 1); /* the annotation */
+    assert_int_equal(k_expect(K_HOUR + 2, ""), 0);
+    (void)k_expect(K_HOUR + 3, "10s=2");
+    for (int i = 0; i < 3; i++)
+        k_ship(K_HOUR + i, true, "10:2"); /* what is put afterwards is there */
+    (void)k_expect(K_HOUR, "0s=1 10s=2");
+    (void)k_expect(K_HOUR + 1, "10s=2");
+    (void)k_expect(K_HOUR + 2, "10s=2");
+}
+
+static void test_remote_delete__a_long_range_reads_only_what_exists(void **state)
+{
+    (void)state;
+    struct ts_error err = {0};
+    k_open(true, false);
+    for (int i = 0; i < 5; i++)
+        k_ship(K_HOUR - 20000 * i, true, "0:1 10:2");
+    k_ship(K_HOUR - 20001, true, "0:1");
+    assert_int_equal(k_remote->ops->delete_range(k_remote, &k_series, INT64_MIN, INT64_MAX, NULL, &err), 0);
+    assert_int_equal(fake_hbase_cells(k_fake, "tsdb"), 0);
+    assert_true(fake_hbase_count_rows(k_fake, STO_THRIFT_GET_MULTIPLE) < 2000);
+    _Atomic bool cancel = true;
+    struct sto_remote_call call = {.cancel = &cancel};
+    k_ship(K_HOUR, true, "0:1");
+    assert_int_equal(k_remote->ops->delete_range(k_remote, &k_series, 0, INT64_MAX, &call, &err),
+                     TS_ECANCELLED);
+}
+
+static void test_remote_delete__cells_from_the_future_are_deleted_as_well(void **state)
+{
+    (void)state;
+    k_open(false, false);
+    k_ship(K_HOUR, true, "0:1 10:2");
+    fake_hbase_put(k_fake, "tsdb", k_key(K_HOUR), "t", TS_SLICE_LIT("\0\0"), TS_SLICE_LIT("\7"),
+                   ts_clock_ms() + 1000000000);
+    k_ship(K_HOUR, false, "0:9");
+    (void)k_expect(K_HOUR, "0s=9 10s=2");
+    erase(0, TS_HOUR_MS - 1);
+    assert_int_equal(k_expect(K_HOUR, ""), 0);
+    k_ship(K_HOUR, true, "0:1 10:2");
+    (void)k_expect(K_HOUR, "0s=1 10s=2");
+}
+
+static void test_remote_delete__faults_of_deletes(void **state)
+{
+    (void)state;
+    k_open(false, false);
+    for (int f = FAKE_HBASE_DROP; f <= FAKE_HBASE_HALF; f++)
+        for (unsigned skip = 0; skip < 6; skip++) {
+            if (f == FAKE_HBASE_LATE || f == FAKE_HBASE_FINAL_ERROR || f == FAKE_HBASE_ILLEGAL_ARGUMENT)
+                continue;
+            k_other(K_HOUR, 'c', "0:1 10:2");
+            k_other(K_HOUR + 1, 's', "0:1 10:2");
+            k_other(K_HOUR + 2, 'c', "0:1 10:2 20:3");
+            k_ship(K_HOUR + 9, true, "0:1");
+            fake_hbase_inject(k_fake,
+                              (struct fake_hbase_plan){.fault = (enum fake_hbase_fault)f, .skip = skip});
+            erase(10, 2 * TS_HOUR_MS + 9999);
+            fake_hbase_heal(k_fake);
+            (void)k_expect(K_HOUR, "0s=1");
+            (void)k_expect(K_HOUR + 1, "");
+            (void)k_expect(K_HOUR + 2, "10s=2 20s=3");
+        }
+}
+
+/* HBase's clock is behind this one, or ahead of it: what is put after a delete is there, whether the row is read first or not. */
+static void test_remote_delete__what_follows_is_there_whatever_the_clocks(void **state)
+{
+    (void)state;
+    static const int64_t behind_ms[] = {5000, 300, 0, -300, -5000};
+    k_open(false, false);
+    for (int i = 0; i < 5; i++) {
+        fake_hbase_set_clock(k_fake, ts_clock_ms() - behind_ms[i]);
+        k_ship(K_HOUR + i, true, "0:1 60:1");
+        k_ship(K_HOUR + i, false, "0:2 60:70000"); /* with timestamps from here */
+        erase(0, (i + 1) * TS_HOUR_MS - 1);
+        assert_int_equal(k_expect(K_HOUR + i, ""), 0);
+        fake_hbase_set_clock(k_fake, ts_clock_ms() - behind_ms[i]);
+        k_ship(K_HOUR + i, true, "120:3");
+        (void)k_expect(K_HOUR + i, "120s=3");
+        erase(0, (i + 1) * TS_HOUR_MS - 1);
+        k_ship(K_HOUR + i, false, "0:4");
+        (void)k_expect(K_HOUR + i, "0s=4");
+    }
+}
+
+/* Another client has deleted the row, with a time that lies ahead of every clock: what is not there is not acknowledged. */
+static void test_remote_delete__hidden_points_are_refused(void **state)
+{
+    (void)state;
+    struct sto_cells c = k_cells("0:1");
+    struct sto_remote_row row = {.series = k_series, .hour = K_HOUR, .cells = &c};
+    k_open(false, false);
+    k_ship(K_HOUR, true, "0:1");
+    fake_hbase_set_clock(k_fake, ts_clock_ms() + 100000000);
+    fake_hbase_delete(k_fake, "tsdb", k_key(K_HOUR), "t", (struct ts_slice){NULL, 0});
+    fake_hbase_set_clock(k_fake, ts_clock_ms());
+    struct k_result r = k_ship_rows(&row, 1);
+    assert_int_equal(r.rc, 0);
+    assert_int_equal(r.n_refused, 1);
+    sto_cells_release(&c);
+}
+
+#define CASE(NAME) cmocka_unit_test_setup_teardown(test_remote_delete__##NAME, k_setup, k_teardown)
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(deletes_spare_everything_else),
+        CASE(a_long_range_reads_only_what_exists),
+        CASE(cells_from_the_future_are_deleted_as_well),
+        CASE(faults_of_deletes),
+        CASE(what_follows_is_there_whatever_the_clocks),
+        CASE(hidden_points_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -433,6 +433,9 @@ static int repair_files(struct sto_fsck *k, struct edit *e, struct ts_error *err
 static int apply(struct sto_fsck *k, const struct edit *e, struct ts_error *err)
 {
     struct sto_manifest *m = NULL;
+    struct sto_mark all = {INT32_MIN, INT32_MAX,
+                           1}; /* what was sent to a remote store is not known any more */
+    const struct sto_mark_list sent = {.marks = &all, .n = 1};
     struct sto_manifest_edit edit = {.add = e->add,
                                      .n_add = e->n_add,
                                      .remove = e->remove,
@@ -444,6 +447,7 @@ static int apply(struct sto_fsck *k, const struct edit *e, struct ts_error *err)
         edit.flushed_gen = e->flushed_gen ? e->flushed_gen : k->flushed_gen;
         edit.cutoff_ms = k->cutoff_ms;
         edit.cutoff_gen = k->cutoff_gen;
+        edit.sent = &sent;
     }
     TS_TRY(sto_manifest_open(k->fs, k->opts.dir, k->manifest_rebuilt, false, k->n_shards, &m, err));
     int rc = sto_manifest_apply(m, &edit, err);

@@ -36,7 +36,7 @@ struct sto_opts {
     size_t index_cache_bytes;    /* cache for index pages of files; 0 = 64 MiB */
     /* most descriptors of sorted files held open; 0 = an eighth of those that the process may have, 8 to 4,096 */
     size_t open_files;
-    uint64_t max_series;     /* largest number of series; 0 = 2^32 - 1 */
+    uint64_t max_series;     /* largest number of series; 0 = 2^31 */
     uint64_t max_name_bytes; /* memory for names and series, above which new ones are refused; 0 = no limit */
     int64_t retention_ms;    /* points older than this expire; 0 = never */
     /* interval at which series without points, and names without series, are forgotten (catalog/forget.h);
@@ -49,13 +49,19 @@ struct sto_opts {
     /* adds the ids of names that something other than series mentions, by enum sto_uid_kind; these names are
      * then kept (struct sto_name_keeper); called in the compact thread; NULL = nothing else does */
     void (*mentioned_names)(struct sto_store *st, roaring_bitmap_t *const *ids);
-    /* store behind this one, which receives all points, and whose points of the series known here queries see
+    /* store behind this one, which receives all points, and whose points queries see
      * (storage/remote.h); NULL = none. It outlives the store. No series and no name is forgotten then, since
      * points may be there alone */
     struct sto_remote *remote;
+    /* Appends the key that a small cell has in the remote store (storage/remote_cell.h); TS_ENOTFOUND: it is kept here alone.
+     * Called in the thread that changes the cell; NULL = no cell is shared with the remote store */
+    int (*remote_cell)(struct sto_store *st, struct ts_slice key, struct ts_buf *out);
     int64_t ship_every_ms; /* after how long a point is on its way there at the latest; 0 = 10 s */
-    int64_t flush_age_ms;  /* a generation of memstores is flushed at this age; 0 = never */
-    bool no_background;    /* tests: flush and compact only when a function of this header requests it */
+    /* an hour is shipped when it is over by five minutes, each of its rows once as a whole; points that arrive later are
+     * shipped after ship_every_ms */
+    bool ship_whole_hours;
+    int64_t flush_age_ms; /* a generation of memstores is flushed at this age; 0 = never */
+    bool no_background;   /* tests: flush and compact only when a function of this header requests it */
     /* tests: refuse puts after a failed fdatasync, and fail flushes after an error of the manifest or the
      * catalog, instead of ending the process */
     bool survive_sync_errors;

@@ -11,7 +11,11 @@
 #include "base/budget.h"
 #include "storage/point.h"
 
-struct sto_sst; /* a sorted file */
+#include <stdatomic.h>
+
+struct sto_sst;           /* a sorted file */
+struct sto_remote_tag;    /* storage/remote.h */
+struct sto_remote_series; /* the same */
 
 /* What a scan reads. All pointers are borrowed for the life of the scan. */
 struct sto_scan_spec {
@@ -41,6 +45,18 @@ struct sto_scan_spec {
      * returns it. May be NULL. */
     int (*look)(void *arg, struct ts_error *err);
     void *look_arg;
+    /* The names of a foreign series (STO_FOREIGN), for the remote store; tags has space for all tags that a series can have.
+     * NULL: no series is foreign. */
+    void (*foreign)(void *arg, const struct sto_series *s, struct sto_remote_tag *tags,
+                    struct sto_remote_series *out);
+    void *foreign_arg;
+    /* Called when the remote store has failed with rc, which err describes: 0 = continue with what is here; the scan
+     * ends with any other result. NULL: the scan ends. */
+    int (*remote_failed)(void *arg, int rc, struct ts_error *err);
+    void *remote_failed_arg;
+    bool local_only;            /* do not read the remote store */
+    const _Atomic bool *cancel; /* ends calls of the remote store when it becomes true; NULL = nothing does */
+    int64_t deadline_ns;        /* for calls of the remote store (ts_clock_mono_ns); 0 = its own limit */
     /* the least that the scan needs (a block, the cells of one row) is counted, but never refused; set by
      * merges of files */
     bool must_go_on;

@@ -575,6 +575,6 @@ void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *
     each(arg, "compaction.resumed", atomic_load(&e->n_resumed));
     each(arg, "compaction.count", atomic_load(&e->n_compactions));
     each(arg, "compaction.bytes", atomic_load(&e->n_compacted_bytes));
-    sto_ship__stats(e, each, arg);
+    sto_ship__stats(e, v, each, arg);
     sto_engine_unpin(e, v);
 }

@@ -128,9 +128,14 @@ void sto_engine_look_soon(struct sto_engine *e);
  * Calls run one after the other. Errors of the remote store; TS_ECANCELLED: the engine is closing; TS_EINVAL:
  * there is no remote store. Blocks. */
 int sto_engine_ship(struct sto_engine *e, struct ts_error *err);
-/** Remove the files whose points are before a time and were all shipped, unless older points of other files
- * would reappear or a merge is reading the file; it does not wait for merges. Returns when the manifest no
- * longer names them. Blocks. */
+/** Ship again what was shipped of these hours, inclusive, and is still here; the next passes do it. Deletes are not
+ * repeated. Values that another writer has put there since are replaced. Returns when this is durable. Errors of the manifest; TS_EINVAL:
+ * there is no remote store. Waits for the running pass. */
+int sto_engine_reship(struct sto_engine *e, int32_t from_hour, int32_t to_hour, struct ts_error *err);
+/** Remove the files whose points are before a time and were all shipped before it, unless older points of other files
+ * would reappear or a merge is reading the file; it does not wait for merges. When points were shipped is known from earlier calls, which
+ * note the ship marks of their time: call it regularly with a time that is as long ago. With a time that is not in the past everything
+ * that was shipped goes. Returns when the manifest no longer names the files. Blocks. */
 int sto_engine_drop_shipped(struct sto_engine *e, int64_t before_ms, struct ts_error *err);
 
 /* --- forgetting series --- */

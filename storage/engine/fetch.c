@@ -28,14 +28,15 @@ struct fetch {
     size_t n_rows;
 };
 
-static struct sto_mem *mem_of(struct fetch *f, uint64_t gen)
+static struct sto_mem *mem_of(struct fetch *f, uint64_t gen, bool foreign)
 {
+    uint16_t owner = foreign ? STO_MEM_FOREIGN : STO_MEM_REMOTE;
     for (size_t i = f->n_mems; i-- > 0;)
-        if (sto_mem_gen(f->mems[i]) == gen)
+        if (sto_mem_gen(f->mems[i]) == gen && sto_mem_owner(f->mems[i]) == owner)
             return f->mems[i];
     f->mems = ts_xrealloc(f->mems, (f->n_mems + 1) * sizeof(struct sto_mem *));
-    struct sto_mem *mem =
-        sto_mem_new(gen, STO_MEM_REMOTE, (struct sto_mem_spread){.n_shards = f->e->n_shards, .n_owners = 1});
+    struct sto_mem *mem = sto_mem_new(
+        gen, owner, (struct sto_mem_spread){.n_shards = foreign ? 1 : f->e->n_shards, .n_owners = 1});
     sto_mem_count_in(mem, f->spec->memory);
     return f->mems[f->n_mems++] = mem;
 }
@@ -57,10 +58,12 @@ static int on_row(void *arg, const struct sto_remote_row *row, size_t pos, struc
     if (f->spec->look && f->n_rows++ % LOOK_ROWS == 0)
         TS_TRY(f->spec->look(f->spec->look_arg, err));
     TS_TRY(may_take(f, row, err));
-    struct sto_mem *mem = mem_of(f, sto_mark_of(sto_marks_list(f->v->marks), row->hour));
+    const struct sto_series *series = f->spec->series[f->first + pos];
+    struct sto_mem *mem =
+        mem_of(f, sto_mark_of(sto_marks_list(f->v->marks), row->hour), series->id >= STO_FOREIGN);
     for (uint32_t i = 0, n = 0; i < row->cells->n; i++) {
         uint32_t meta = row->cells->meta[i];
-        points[n++] = (struct sto_point){.series = f->spec->series[f->first + pos],
+        points[n++] = (struct sto_point){.series = series,
                                          .ts_ms = row->hour * TS_HOUR_MS + sto_meta_off(meta),
                                          .m = row->cells->m[i],
                                          .flags = meta & STO_META_FLAGS_MASK};
@@ -72,19 +75,29 @@ static int on_row(void *arg, const struct sto_remote_row *row, size_t pos, struc
     return 0;
 }
 
-/* Fetch the rows of n series from f->first on. Series whose names are no longer known are left out. */
+/* The names of a series. */
+static int names_of(struct fetch *f, const struct sto_series *s, struct sto_remote_tag *tags,
+                    struct sto_remote_series *out, struct ts_error *err)
+{
+    if (s->id >= STO_FOREIGN && f->spec->foreign)
+        f->spec->foreign(f->spec->foreign_arg, s, tags, out);
+    else if (!f->e->owner.names(f->e->owner.arg, s->id, tags, out))
+        return ts_error_set(err, TS_EBUSY, "series %u is being forgotten; try again", s->id);
+    return 0;
+}
+
+/* Fetch the rows of n series from f->first on. */
 static int fetch_some(struct fetch *f, size_t n, struct sto_remote_series *series, struct ts_arena *arena,
                       struct ts_error *err)
 {
     struct sto_remote *remote = f->e->opts.remote;
-    const struct sto_remote_call call = {.memory = f->spec->memory};
+    const struct sto_remote_call call = {
+        .deadline_ns = f->spec->deadline_ns, .cancel = f->spec->cancel, .memory = f->spec->memory};
     struct sto_remote_tag tags[STO_SHIP_TAGS_MAX];
     struct sto_fetch ask = {
         .series = series, .n_series = n, .from_ms = f->spec->from_ms, .to_ms = f->spec->to_ms};
     for (size_t i = 0; i < n; i++) {
-        uint32_t id = f->spec->series[f->first + i]->id;
-        if (!f->e->owner.names(f->e->owner.arg, id, tags, &series[i]))
-            return ts_error_set(err, TS_EBUSY, "series %u is being forgotten; try again", id);
+        TS_TRY(names_of(f, f->spec->series[f->first + i], tags, &series[i], err));
         series[i].tags = memcpy(ts_arena_alloc(arena, series[i].n_tags * sizeof *tags), tags,
                                 series[i].n_tags * sizeof *tags);
     }
@@ -145,6 +158,10 @@ int sto_engine_scan_both(struct sto_engine *e, const struct sto_version *v, cons
     within.to_ms = spec->to_ms > STO_MAX_TS_MS ? STO_MAX_TS_MS : spec->to_ms;
     int rc = within.from_ms <= within.to_ms ? fetch_all(&f, err) : 0;
     f.spec = spec;
+    if (rc < 0 && spec->remote_failed) {
+        struct ts_error why = err ? *err : (struct ts_error){0};
+        rc = spec->remote_failed(spec->remote_failed_arg, rc, err ? err : &why);
+    }
     if (rc == 0)
         rc = merge_both(&f, out, err);
     if (rc < 0)

@@ -26,9 +26,6 @@
 /* rewrite when the log is this many times as large as one record of the state */
 #define REWRITE_DEAD 4u
 
-#define MARK_MIN_BYTES  3u /* of a ship mark: three varints */
-#define EXTENSION_MARKS 1u /* ship marks */
-
 /* First byte of a record. */
 enum record {
     RECORD_STATE = 1, /* the whole state; the first record of the file, and only the first */
@@ -49,16 +46,25 @@ struct sto_manifest {
 
 /* --- bytes --- */
 
-static void put_marks(struct ts_buf *b, const struct sto_mark_list *list)
+/* The lists of a state, by type of extension. A state without marks was never shipped from, so that nothing was sent either. */
+static struct sto_manifest__lists lists_of(const struct sto_manifest_state *s)
 {
-    sto_manifest__put_u64(b, EXTENSION_MARKS);
-    sto_manifest__put_u64(b, list->n);
-    for (size_t i = 0; i < list->n; i++) {
-        const struct sto_mark *m = &list->marks[i];
-        sto_manifest__put_u64(b, ts_zigzag(m->hour_lo));
-        sto_manifest__put_u64(b, (uint64_t)((int64_t)m->hour_hi - m->hour_lo));
-        sto_manifest__put_u64(b, m->gen);
-    }
+    struct sto_manifest__lists l = {.past = s->past.n ? &s->past : NULL};
+    l.list[STO_MANIFEST__MARKS] = s->marks.n ? &s->marks : NULL;
+    l.list[STO_MANIFEST__SENT] = s->marks.n || s->sent.n ? &s->sent : NULL;
+    l.list[STO_MANIFEST__AGAIN] = s->again.n ? &s->again : NULL;
+    return l;
+}
+
+/* The lists of an edit of a state: marks are never written without the hours that were sent. */
+static struct sto_manifest__lists lists_of_edit(const struct sto_manifest_state *s,
+                                                const struct sto_manifest_edit *e)
+{
+    struct sto_manifest__lists l = {.past = e->past};
+    l.list[STO_MANIFEST__MARKS] = e->marks;
+    l.list[STO_MANIFEST__SENT] = e->sent ? e->sent : e->marks ? &s->sent : NULL;
+    l.list[STO_MANIFEST__AGAIN] = e->again;
+    return l;
 }
 
 static void put_state(struct ts_buf *b, const struct sto_manifest_state *s)
@@ -72,12 +78,11 @@ static void put_state(struct ts_buf *b, const struct sto_manifest_state *s)
     sto_manifest__put_u64(b, ts_zigzag(s->cutoff_ms));
     sto_manifest__put_u64(b, s->cutoff_gen);
     sto_manifest__put_files(b, s->files, s->n_files);
-    sto_manifest__put_u64(b, s->marks.n > 0); /* extensions */
-    if (s->marks.n)
-        put_marks(b, &s->marks);
+    struct sto_manifest__lists lists = lists_of(s);
+    sto_manifest__put_lists(b, &lists);
 }
 
-static void put_edit(struct ts_buf *b, const struct sto_manifest_edit *e)
+static void put_edit(struct ts_buf *b, const struct sto_manifest_state *s, const struct sto_manifest_edit *e)
 {
     ts_buf_char(b, RECORD_EDIT);
     sto_manifest__put_u64(b, e->flushed_gen);
@@ -89,9 +94,8 @@ static void put_edit(struct ts_buf *b, const struct sto_manifest_edit *e)
     sto_manifest__put_u64(b, ts_zigzag(e->cutoff_ms));
     sto_manifest__put_u64(b, e->cutoff_gen);
     sto_manifest__put_files(b, e->add, e->n_add);
-    sto_manifest__put_u64(b, e->marks != NULL); /* extensions */
-    if (e->marks)
-        put_marks(b, e->marks);
+    struct sto_manifest__lists lists = lists_of_edit(s, e);
+    sto_manifest__put_lists(b, &lists);
 }
 
 /* --- state --- */
@@ -105,22 +109,33 @@ static size_t find_file(const struct sto_sst_info *files, size_t n, uint64_t fil
     return SIZE_MAX;
 }
 
-/* Give a state its own copy of the marks; it has its own files already. */
-static int copy_marks(const struct sto_mark_list *marks, struct sto_manifest_state *out, struct ts_error *err)
+static void free_state(struct sto_manifest_state *s)
 {
-    out->marks = (struct sto_mark_list){.marks = ts_try_calloc(marks->n + 1, sizeof *marks->marks)};
-    if (!out->marks.marks) {
-        ts_free(out->files);
-        out->files = NULL;
-        return ts_error_set(err, TS_ENOMEM, "no memory for %zu ship marks of the manifest", marks->n);
-    }
-    out->marks.n = marks->n;
-    if (marks->n)
-        memcpy(out->marks.marks, marks->marks, marks->n * sizeof *marks->marks);
-    return 0;
+    ts_free(s->files);
+    ts_free(s->marks.marks);
+    ts_free(s->sent.marks);
+    ts_free(s->again.marks);
+    sto_mark_history_release(&s->past);
+    s->files = NULL;
+    s->marks = s->sent = s->again = (struct sto_mark_list){0};
 }
 
-/* Compute the state after an edit; out->files and out->marks are new arrays. code: the error for an edit that
+/* Give the state after an edit its own copies of the lists; it has its own files already. */
+static int copy_lists(const struct sto_manifest_state *s, const struct sto_manifest_edit *e,
+                      struct sto_manifest_state *out, struct ts_error *err)
+{
+    out->marks = out->sent = out->again = (struct sto_mark_list){0};
+    out->past = (struct sto_mark_history){0};
+    if (sto_mark_list_copy(e->marks ? e->marks : &s->marks, &out->marks) &&
+        sto_mark_list_copy(e->sent ? e->sent : &s->sent, &out->sent) &&
+        sto_mark_list_copy(e->again ? e->again : &s->again, &out->again) &&
+        sto_mark_history_copy(e->past ? e->past : &s->past, &out->past))
+        return 0;
+    free_state(out);
+    return ts_error_set(err, TS_ENOMEM, "no memory for the ship marks of the manifest");
+}
+
+/* Compute the state after an edit; all of its arrays are new. code: the error for an edit that
  * contradicts the state. */
 static int next_state(const struct sto_manifest_state *s, const struct sto_manifest_edit *e, int code,
                       struct sto_manifest_state *out, struct ts_error *err)
@@ -176,8 +191,14 @@ static int next_state(const struct sto_manifest_state *s, const struct sto_manif
         file_no = sto_mark_highest(marks);
         what = "has ship marks that are out of order or cover points in memory, up to generation";
     }
+    if (!what &&
+        ((e->sent && !sto_mark_list_valid(e->sent, 1)) || (e->again && !sto_mark_list_valid(e->again, 1)) ||
+         (e->past && !sto_mark_history_valid(e->past, out->flushed_gen)))) {
+        file_no = 0;
+        what = "has hours that are out of order";
+    }
     if (!what)
-        return copy_marks(marks, out, err);
+        return copy_lists(s, e, out, err);
     ts_free(out->files);
     out->files = NULL;
     return ts_error_set(err, code, "manifest edit %s: %llu", what, (unsigned long long)file_no);
@@ -186,8 +207,7 @@ static int next_state(const struct sto_manifest_state *s, const struct sto_manif
 /* Replace the state by next, which has arrays of its own. */
 static void replace_state(struct sto_manifest *m, const struct sto_manifest_state *next)
 {
-    ts_free(m->state.files);
-    ts_free(m->state.marks.marks);
+    free_state(&m->state);
     m->state = *next;
 }
 
@@ -196,36 +216,31 @@ static int malformed(struct ts_error *err)
     return ts_error_set(err, TS_ECORRUPT, "malformed manifest record");
 }
 
-/* Read marks into a new array. */
-static int get_marks(struct sto_manifest__reader *r, struct sto_mark_list *out, struct ts_error *err)
+/* An earlier version of the program, which did not write down what it sent, has marked hours: it may have sent anything. */
+static int all_sent(struct sto_mark_list *out, struct ts_error *err)
 {
-    size_t n = sto_manifest__get_count(r, MARK_MIN_BYTES);
-    out->marks = ts_try_calloc(n + 1, sizeof *out->marks);
-    if (!out->marks)
-        return ts_error_set(err, TS_ENOMEM, "no memory for %zu ship marks of the manifest", n);
-    for (; out->n < n; out->n++) {
-        int64_t lo = ts_unzigzag(sto_manifest__get_u64(r, UINT32_MAX)),
-                hi = lo + (int64_t)sto_manifest__get_u64(r, UINT32_MAX);
-        r->bad |= lo < INT32_MIN || lo > INT32_MAX || hi > INT32_MAX;
-        out->marks[out->n] =
-            (struct sto_mark){(int32_t)lo, (int32_t)hi, sto_manifest__get_u64(r, UINT64_MAX)};
-    }
-    return 0;
+    struct sto_mark all = {INT32_MIN, INT32_MAX, 1};
+    ts_free(out->marks);
+    return sto_mark_list_copy(&(struct sto_mark_list){.marks = &all, .n = 1}, out)
+               ? 0
+               : ts_error_set(err, TS_ENOMEM, "no memory for the ship marks of the manifest");
 }
 
-/* Read the extensions that programs have added since version 2. *out gets marks, which the caller frees with
- * ts_free; is_set: the record has marks. */
-static int get_extensions(const struct sto_manifest *m, struct sto_manifest__reader *r,
-                          struct sto_mark_list *out, bool *is_set, struct ts_error *err)
+/* Read the extensions of a record into new arrays of `to`; *out tells which were there. */
+static int get_lists(const struct sto_manifest *m, struct sto_manifest__reader *r,
+                     struct sto_manifest_state *to, struct sto_manifest__lists *out, struct ts_error *err)
 {
-    uint64_t n = m->version > 1 ? sto_manifest__get_u64(r, UINT64_MAX) : 0;
-    *out = (struct sto_mark_list){0};
-    *is_set = n > 0;
-    if (n > 1 || (n == 1 && sto_manifest__get_u64(r, UINT64_MAX) != EXTENSION_MARKS && !r->bad))
-        return ts_error_set(
-            err, TS_EVERSION,
-            "the manifest has an extension that this program does not know; it was written by a newer one");
-    return n ? get_marks(r, out, err) : 0;
+    struct sto_mark_list got[STO_MANIFEST__LISTS] = {{0}};
+    *out = (struct sto_manifest__lists){.past = NULL};
+    int rc = m->version > 1 ? sto_manifest__get_lists(r, got, &to->past, out, err) : 0;
+    to->marks = got[STO_MANIFEST__MARKS];
+    to->sent = got[STO_MANIFEST__SENT];
+    to->again = got[STO_MANIFEST__AGAIN];
+    if (rc == 0 && to->marks.n && !out->list[STO_MANIFEST__SENT]) {
+        rc = all_sent(&to->sent, err);
+        out->list[STO_MANIFEST__SENT] = &to->sent;
+    }
+    return rc;
 }
 
 static int read_state(struct sto_manifest *m, struct sto_manifest__reader *r, struct ts_error *err)
@@ -245,11 +260,13 @@ static int read_state(struct sto_manifest *m, struct sto_manifest__reader *r, st
     m->state.cutoff_gen = version > 1 ? sto_manifest__get_u64(r, UINT64_MAX) : 0;
     TS_TRY(sto_manifest__get_files(r, version, &m->state.files, &m->state.n_files, err));
     m->made = true;
-    bool has_marks;
-    TS_TRY(get_extensions(m, r, &m->state.marks, &has_marks, err));
+    struct sto_manifest__lists lists;
+    TS_TRY(get_lists(m, r, &m->state, &lists, err));
     for (size_t i = 0; i < m->state.n_files; i++)
         r->bad |= m->state.files[i].file_no >= m->state.next_file_no;
-    r->bad |= !sto_mark_list_valid(&m->state.marks, m->state.flushed_gen);
+    r->bad |= !sto_mark_list_valid(&m->state.marks, m->state.flushed_gen) ||
+              !sto_mark_list_valid(&m->state.sent, 1) || !sto_mark_list_valid(&m->state.again, 1) ||
+              !sto_mark_history_valid(&m->state.past, m->state.flushed_gen);
     return r->bad || r->p != r->end || m->state.n_shards == 0 ? malformed(err) : 0;
 }
 
@@ -258,8 +275,8 @@ static int read_edit(struct sto_manifest *m, struct sto_manifest__reader *r, str
     struct sto_manifest_edit e = {0};
     struct sto_manifest_state next;
     struct sto_sst_info *add = NULL;
-    struct sto_mark_list marks = {0};
-    bool has_marks = false;
+    struct sto_manifest_state read = {0}; /* its lists alone */
+    struct sto_manifest__lists lists;
     if (!m->made)
         return ts_error_set(err, TS_ECORRUPT, "an edit before the first state in the manifest");
     e.flushed_gen = sto_manifest__get_u64(r, UINT64_MAX);
@@ -277,14 +294,17 @@ static int read_edit(struct sto_manifest *m, struct sto_manifest__reader *r, str
     int rc = sto_manifest__get_files(r, m->version, &add, &e.n_add, err);
     e.add = add;
     if (rc == 0)
-        rc = get_extensions(m, r, &marks, &has_marks, err);
-    e.marks = has_marks ? &marks : NULL;
+        rc = get_lists(m, r, &read, &lists, err);
+    e.marks = rc == 0 && lists.list[STO_MANIFEST__MARKS] ? &read.marks : NULL;
+    e.sent = rc == 0 && lists.list[STO_MANIFEST__SENT] ? &read.sent : NULL;
+    e.again = rc == 0 && lists.list[STO_MANIFEST__AGAIN] ? &read.again : NULL;
+    e.past = rc == 0 && lists.past ? &read.past : NULL;
     if (rc == 0)
         rc = r->bad || r->p != r->end ? malformed(err) : next_state(&m->state, &e, TS_ECORRUPT, &next, err);
     if (rc == 0)
         replace_state(m, &next);
     ts_free(remove);
-    ts_free(marks.marks);
+    free_state(&read);
     ts_free(add);
     return rc;
 }
@@ -381,7 +401,7 @@ static int write_edit(struct sto_manifest *m, const struct sto_manifest_edit *ed
     if (m->stale || m->version < MANIFEST_VERSION)
         return rewrite(m, next, err);
     ts_buf_init(&b, 0);
-    put_edit(&b, edit);
+    put_edit(&b, &m->state, edit);
     TS_TRY(add_record(m->log, &b, err));
     int rc = sto_reclog_flush(m->log, true, err);
     return rc == TS_ENOSPC ? refused(m, err) : rc;
@@ -395,8 +415,7 @@ int sto_manifest_apply(struct sto_manifest *m, const struct sto_manifest_edit *e
     TS_TRY(next_state(&m->state, edit, TS_EINVAL, &next, err));
     int rc = write_edit(m, edit, &next, err);
     if (rc < 0) {
-        ts_free(next.files);
-        ts_free(next.marks.marks);
+        free_state(&next);
         return rc;
     }
     replace_state(m, &next);
@@ -471,8 +490,7 @@ void sto_manifest_close(struct sto_manifest *m)
         sto_reclog_abandon(m->log); /* its buffer has an edit that was refused */
     else
         sto_reclog_close(m->log, NULL);
-    ts_free(m->state.files);
-    ts_free(m->state.marks.marks);
+    free_state(&m->state);
     ts_free(m);
 }
 

@@ -16,7 +16,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "storage/engine/files/sst.h"
-#include "storage/engine/marks.h"
+#include "storage/engine/mark_history.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,8 +36,11 @@ struct sto_manifest_state {
     int64_t cutoff_ms;          /* retention has removed points before this time, */
     uint64_t cutoff_gen;        /* provided they are of generations below this one; 0 = it has removed none */
     struct sto_mark_list marks; /* what the remote store has received; owned by the manifest */
-    struct sto_sst_info *files; /* owned by the manifest; order unspecified */
-    size_t n_files;             /* number of elements of files */
+    struct sto_mark_list sent;  /* set of hours: something of them was sent, or may have been; owned */
+    struct sto_mark_list again; /* set of hours: what their marks cover is to be sent again; owned */
+    struct sto_mark_history past; /* marks of earlier times; owned */
+    struct sto_sst_info *files;   /* owned by the manifest; order unspecified */
+    size_t n_files;               /* number of elements of files */
 };
 /* A change. Removals are applied before additions. */
 struct sto_manifest_edit {
@@ -51,7 +54,10 @@ struct sto_manifest_edit {
     uint64_t cutoff_gen;   /* 0 = both unchanged; never decreases, and is at most flushed_gen + 1 */
     uint64_t next_file_no; /* 0 = unchanged; never decreases, and is always above the numbers of all files
                             * added */
-    const struct sto_mark_list *marks; /* all marks, none above flushed_gen; NULL = unchanged */
+    const struct sto_mark_list *marks;   /* all marks, none above flushed_gen; NULL = unchanged */
+    const struct sto_mark_list *sent;    /* the whole set; NULL = unchanged */
+    const struct sto_mark_list *again;   /* the whole set; NULL = unchanged */
+    const struct sto_mark_history *past; /* all of it; NULL = unchanged */
 };
 /**
  * Open dir/MANIFEST. If there is none and create is set, write one for n_shards.

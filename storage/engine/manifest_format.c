@@ -10,6 +10,8 @@
 
 #define FILE_MIN_BYTES 12u /* least size of a file in a record: twelve varints, thirteen from version 2 on */
 
+#define LIST_MIN_BYTES 2u /* least size of hours in a list: two varints, ship marks three */
+
 void sto_manifest__put_u64(struct ts_buf *b, uint64_t v)
 {
     uint8_t *p = (uint8_t *)ts_buf_reserve(b, TS_VARINT_MAX_BYTES);
@@ -93,5 +95,94 @@ int sto_manifest__get_files(struct sto_manifest__reader *r, uint64_t version, st
         return ts_error_set(err, TS_EVERSION,
                             "the manifest lists files of a family that this program does not know; it was "
                             "written by a newer one");
+    return 0;
+}
+
+/* --- lists of hours --- */
+
+static void put_list(struct ts_buf *b, unsigned type, const struct sto_mark_list *list)
+{
+    sto_manifest__put_u64(b, list->n);
+    for (size_t i = 0; i < list->n; i++) {
+        const struct sto_mark *m = &list->marks[i];
+        sto_manifest__put_u64(b, ts_zigzag(m->hour_lo));
+        sto_manifest__put_u64(b, (uint64_t)((int64_t)m->hour_hi - m->hour_lo));
+        if (type == STO_MANIFEST__MARKS)
+            sto_manifest__put_u64(b, m->gen);
+    }
+}
+
+void sto_manifest__put_lists(struct ts_buf *b, const struct sto_manifest__lists *lists)
+{
+    unsigned n = lists->past != NULL;
+    for (unsigned type = 0; type < STO_MANIFEST__LISTS; type++)
+        n += lists->list[type] != NULL;
+    sto_manifest__put_u64(b, n);
+    for (unsigned type = 0; type < STO_MANIFEST__LISTS; type++)
+        if (lists->list[type]) {
+            sto_manifest__put_u64(b, type);
+            put_list(b, type, lists->list[type]);
+        }
+    if (!lists->past)
+        return;
+    sto_manifest__put_u64(b, STO_MANIFEST__PAST);
+    sto_manifest__put_u64(b, lists->past->n);
+    for (size_t i = 0; i < lists->past->n; i++) {
+        sto_manifest__put_u64(b, ts_zigzag(lists->past->past[i].at_ms));
+        put_list(b, STO_MANIFEST__MARKS, &lists->past->past[i].list);
+    }
+}
+
+static int get_list(struct sto_manifest__reader *r, unsigned type, struct sto_mark_list *out,
+                    struct ts_error *err)
+{
+    size_t n = sto_manifest__get_count(r, LIST_MIN_BYTES);
+    out->marks = ts_try_calloc(n + 1, sizeof *out->marks);
+    if (!out->marks)
+        return ts_error_set(err, TS_ENOMEM, "no memory for %zu ship marks of the manifest", n);
+    for (; out->n < n; out->n++) {
+        int64_t lo = ts_unzigzag(sto_manifest__get_u64(r, UINT32_MAX)),
+                hi = lo + (int64_t)sto_manifest__get_u64(r, UINT32_MAX);
+        uint64_t gen = type == STO_MANIFEST__MARKS ? sto_manifest__get_u64(r, UINT64_MAX) : 1;
+        r->bad |= lo < INT32_MIN || lo > INT32_MAX || hi > INT32_MAX;
+        out->marks[out->n] = (struct sto_mark){(int32_t)lo, (int32_t)hi, gen};
+    }
+    return 0;
+}
+
+static int get_past(struct sto_manifest__reader *r, struct sto_mark_history *out, struct ts_error *err)
+{
+    uint64_t n = sto_manifest__get_u64(r, STO_MARK_HISTORY_MAX);
+    for (; n > 0 && !r->bad; n--) {
+        struct sto_mark_past *past = &out->past[out->n];
+        past->at_ms = ts_unzigzag(sto_manifest__get_u64(r, UINT64_MAX));
+        TS_TRY(get_list(r, STO_MANIFEST__MARKS, &past->list, err));
+        out->n++;
+    }
+    return 0;
+}
+
+int sto_manifest__get_lists(struct sto_manifest__reader *r, struct sto_mark_list got[STO_MANIFEST__LISTS],
+                            struct sto_mark_history *past, struct sto_manifest__lists *out,
+                            struct ts_error *err)
+{
+    uint64_t n = sto_manifest__get_u64(r, UINT64_MAX), last = 0;
+    for (; n > 0 && !r->bad; n--) {
+        uint64_t type = n <= STO_MANIFEST__PAST ? sto_manifest__get_u64(r, UINT64_MAX) : UINT64_MAX;
+        if (r->bad)
+            return 0;
+        if (type <= last || type > STO_MANIFEST__PAST)
+            return ts_error_set(err, TS_EVERSION,
+                                "the manifest has an extension that this program does not know; it was "
+                                "written by a newer one");
+        last = type;
+        if (type == STO_MANIFEST__PAST) {
+            TS_TRY(get_past(r, past, err));
+            out->past = past;
+        } else {
+            TS_TRY(get_list(r, (unsigned)type, &got[type], err));
+            out->list[type] = &got[type];
+        }
+    }
     return 0;
 }

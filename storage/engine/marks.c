@@ -4,14 +4,27 @@
 #include "storage/engine/marks.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "storage/point.h"
 
 struct sto_marks {
     _Atomic unsigned refs;
     struct sto_mark_list list;
 };
+
+bool sto_mark_list_copy(const struct sto_mark_list *list, struct sto_mark_list *out)
+{
+    *out = (struct sto_mark_list){.marks = ts_try_calloc(list->n + 1, sizeof *list->marks)};
+    if (!out->marks)
+        return false;
+    out->n = list->n;
+    if (list->n)
+        memcpy(out->marks, list->marks, list->n * sizeof *list->marks);
+    return true;
+}
 
 /* Index of the first mark that ends at or after an hour. */
 static size_t mark_at(const struct sto_mark_list *list, int32_t hour)
@@ -49,6 +62,11 @@ uint64_t sto_mark_lowest(const struct sto_mark_list *list, int32_t lo, int32_t h
         lowest = gen < lowest ? gen : lowest;
     }
     return lowest;
+}
+
+bool sto_mark_covers(const struct sto_mark_list *list, uint64_t gen, int64_t lo_ms, int64_t hi_ms)
+{
+    return lo_ms > hi_ms || gen <= sto_mark_lowest(list, sto_hour(lo_ms), sto_hour(hi_ms));
 }
 
 uint64_t sto_mark_highest(const struct sto_mark_list *list)
@@ -89,6 +107,42 @@ struct sto_mark_list sto_mark_list_with(const struct sto_mark_list *list, int32_
     if (!placed)
         add(&out, lo, hi, gen);
     return out;
+}
+
+struct sto_mark_list sto_mark_list_without(const struct sto_mark_list *list, int32_t lo, int32_t hi)
+{
+    struct sto_mark_list out = {.marks = ts_xcalloc(list->n + 2, sizeof *out.marks)};
+    for (size_t i = 0; i < list->n; i++) {
+        const struct sto_mark *m = &list->marks[i];
+        add(&out, m->hour_lo, m->hour_hi < lo ? m->hour_hi : (int64_t)lo - 1, m->gen);
+        add(&out, m->hour_lo > hi ? m->hour_lo : (int64_t)hi + 1, m->hour_hi, m->gen);
+    }
+    return out;
+}
+
+static int cmp_u64(const void *pa, const void *pb)
+{
+    const uint64_t *a = pa, *b = pb;
+    return *a < *b ? -1 : *a > *b;
+}
+
+void sto_mark_list_coarsen(struct sto_mark_list *set, size_t max)
+{
+    if (set->n <= max || max == 0)
+        return;
+    size_t excess = set->n - max, n = 1;
+    uint64_t *gaps = ts_xcalloc(set->n, sizeof *gaps);
+    for (size_t i = 1; i < set->n; i++)
+        gaps[i - 1] = (uint64_t)((int64_t)set->marks[i].hour_lo - set->marks[i - 1].hour_hi);
+    qsort(gaps, set->n - 1, sizeof *gaps, cmp_u64);
+    uint64_t narrow = gaps[excess - 1]; /* gaps up to it are closed */
+    for (size_t i = 1; i < set->n; i++)
+        if ((uint64_t)((int64_t)set->marks[i].hour_lo - set->marks[n - 1].hour_hi) <= narrow)
+            set->marks[n - 1].hour_hi = set->marks[i].hour_hi;
+        else
+            set->marks[n++] = set->marks[i];
+    set->n = n;
+    ts_free(gaps);
 }
 
 bool sto_mark_list_same(const struct sto_mark_list *a, const struct sto_mark_list *b)

@@ -22,6 +22,7 @@
 #include "base/time.h"
 #include "storage/engine/output.h"
 #include "storage/engine/reserve.h"
+#include "storage/engine/ship.h"
 #include "storage/engine/unfinished.h"
 
 #define LAG_MS   TS_HOUR_MS     /* files are removed this long after their points expired */
@@ -278,6 +279,8 @@ int sto_retention__drop(struct sto_engine *e, struct ts_error *err)
     pthread_mutex_unlock(&e->remove_mu);
     if (n && rc == 0)
         ts_log(TS_LOG_INFO, "retention dropped files=%zu", n);
+    if (rc == 0)
+        sto_ship__expired(e, v, gone, n);
     ts_free(gone);
     sto_engine_unpin(e, v);
     return rc;

@@ -3,9 +3,27 @@
  *
  * A pass ships everything in files and memstores that is above the mark of its hour: deletes first, then the
  * hours, beginning with the newest. When the remote store has acknowledged an hour, its mark is set to the
- * generation up to which all points were in files when the pass began; after a crash at most one hour is
- * shipped again. Points that are newer or only in memory stay above the mark and are shipped again by a later
- * pass.
+ * generation up to which all points were in files when the pass began (the target); after a crash at most one hour, and what
+ * only memory held, is shipped again.
+ *
+ * Each operation is sent once in the ordinary case. A row of a memstore remembers how many of its operations were acknowledged, and a pass
+ * sends the others, generation by generation. The pass keeps a reference to the memstores it has seen, so that the next one can send the
+ * rest of them even if they are in files by then; the mark of such an hour advances without reading files. Why this is right:
+ *
+ *   - Marks are all that outlives the process, and cover generations in files alone. What rows remember only saves work: a start forgets it.
+ *   - Of one hour older generations are sent before newer ones. Whenever an hour has to be read from files as a merge, because a generation
+ *     was not in memory when a pass saw it, or a pass failed, what rows remember of newer generations is forgotten first, and these are sent
+ *     again after the merge. So for each time the last value that was sent is the newest that is here.
+ *   - A step (an hour and generation) that fails does not change what the rows remember.
+ *   - Additions, deletes and refused rows are not settled by sending points: an hour whose memory had them is merged when it is in files.
+ *   - A delete in memory is shipped when it is in a file. Until then the remote store shows what was sent before it, and what was put after it;
+ *     queries here apply it to both stores. When it is shipped, everything above the marks of its hours is sent again after it.
+ *
+ * A pass that has sent some millions of points ends, since it keeps files and memstores from being freed; another one follows at once. An
+ * hour with a file that cannot be read is left alone, the others are shipped, and the pass reports the error.
+ *
+ * Shipping again (sto_engine_reship) does not lower marks, since older deletes and additions here would then apply to newer points of the
+ * remote store. It sends what the marks cover, and afterwards everything that is newer.
  *
  * Threads    the shipping thread, or a caller of sto_engine_ship; one pass at a time
  * Not here   remote stores (storage/remote.h), marks (marks.h), sending rows (shipment.h)
@@ -40,8 +58,10 @@ void sto_ship__pick(struct sto_engine *e, const struct sto_version *v, const str
  * can. pick->files are indexes in infos. */
 const char *sto_ship__misfit(struct sto_engine *e, const struct sto_sst_info *infos,
                              const struct sto_pick *pick);
-/** Report counters of shipping; none without a remote store. */
-void sto_ship__stats(struct sto_engine *e, void (*each)(void *arg, const char *name, uint64_t value),
-                     void *arg);
+/** Count the points of files that retention has removed before they were shipped, and log them. gone: n numbers of files of v. */
+void sto_ship__expired(struct sto_engine *e, const struct sto_version *v, const uint64_t *gone, size_t n);
+/** Report counters of shipping, and the backlog of a pinned version; none without a remote store. */
+void sto_ship__stats(struct sto_engine *e, const struct sto_version *v,
+                     void (*each)(void *arg, const char *name, uint64_t value), void *arg);
 
 #endif

@@ -22,7 +22,7 @@ struct set {
 };
 
 /* What was shipped, and what the running pass may ship. */
-struct line {
+struct progress {
     /* the version whose marks are used: pinned after the target was read, so that it has the marks of a pass
      * that has just ended */
     struct sto_version *now;
@@ -30,9 +30,9 @@ struct line {
     uint64_t target; /* generation up to which the running pass may set marks; 0 = no pass runs */
 };
 
-static struct line draw(struct sto_engine *e)
+static struct progress progress_of(struct sto_engine *e)
 {
-    struct line l = {.target = sto_ship__target(e)};
+    struct progress l = {.target = sto_ship__target(e)};
     l.now = sto_engine_pin(e);
     l.marks = sto_marks_list(l.now->marks);
     return l;
@@ -48,20 +48,20 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static bool is_shipped(const struct line *l, const struct sto_sst_info *f)
+static bool is_shipped(const struct progress *l, const struct sto_sst_info *f)
 {
     int64_t lo = smaller(f->min_ms, f->tomb_min_ms), hi = larger(f->max_ms, f->tomb_max_ms);
-    return lo <= hi && f->gen_hi <= sto_mark_lowest(l->marks, sto_hour(lo), sto_hour(hi));
+    return lo <= hi && sto_mark_covers(l->marks, f->gen_hi, lo, hi);
 }
 
-static bool is_of(const struct line *l, const struct sto_sst_info *f, const struct set *set)
+static bool is_of(const struct progress *l, const struct sto_sst_info *f, const struct set *set)
 {
     return f->gen_lo > set->above && f->gen_hi <= set->upto &&
            (set->shipped == set->others || is_shipped(l, f) == set->shipped);
 }
 
 /* Does a mark of these hours lie between the generations of a merge? */
-static bool is_between(const struct line *l, const struct sto_pick *pick, int32_t lo, int32_t hi)
+static bool is_between(const struct progress *l, const struct sto_pick *pick, int32_t lo, int32_t hi)
 {
     for (size_t i = 0; i < l->marks->n; i++) {
         const struct sto_mark *m = &l->marks->marks[i];
@@ -72,7 +72,7 @@ static bool is_between(const struct line *l, const struct sto_pick *pick, int32_
 }
 
 /* Does a merge keep the order of writes beside files that its pick has not seen, and the marks? */
-static bool is_valid(const struct line *l, const struct sto_sst_info *infos, size_t n_infos,
+static bool is_valid(const struct progress *l, const struct sto_sst_info *infos, size_t n_infos,
                      const struct sto_pick *pick)
 {
     int64_t lo = STO_MAX_TS_MS, hi = STO_MIN_TS_MS;
@@ -103,8 +103,9 @@ static bool is_within(const struct set *set, const struct sto_pick *pick)
 }
 
 /* The next merge among some files; its files are indexes in `some`. Windows whose merge would not be valid are skipped. */
-static bool pick_valid(const struct line *l, const struct sto_version *v, const struct sto_sst_info *infos,
-                       const struct set *set, const struct sto_sst_info *some, const size_t *map, size_t n,
+static bool pick_valid(const struct progress *l, const struct sto_version *v,
+                       const struct sto_sst_info *infos, const struct set *set,
+                       const struct sto_sst_info *some, const size_t *map, size_t n,
                        const struct sto_pick_opts *opts, struct sto_pick *out)
 {
     struct sto_window *skip = ts_xcalloc(opts->n_skip + TRIES, sizeof *skip);
@@ -131,7 +132,7 @@ static bool pick_valid(const struct line *l, const struct sto_version *v, const 
 }
 
 /* The next merge among the files of a set; out->files are indexes in v->ssts. */
-static bool pick_one(const struct line *l, const struct sto_version *v, const struct sto_sst_info *infos,
+static bool pick_one(const struct progress *l, const struct sto_version *v, const struct sto_sst_info *infos,
                      const struct set *set, const struct sto_pick_opts *opts, struct sto_pick *out)
 {
     struct sto_sst_info *some = ts_xcalloc(v->n_ssts + 1, sizeof *some);
@@ -163,8 +164,9 @@ static int cmp_gen(const void *pa, const void *pb)
 }
 
 /* The next merge of files of one interval, the newest first. */
-static bool pick_interval(const struct line *l, const struct sto_version *v, const struct sto_sst_info *infos,
-                          bool shipped, const struct sto_pick_opts *opts, struct sto_pick *out)
+static bool pick_interval(const struct progress *l, const struct sto_version *v,
+                          const struct sto_sst_info *infos, bool shipped, const struct sto_pick_opts *opts,
+                          struct sto_pick *out)
 {
     uint64_t *ends = ts_xcalloc(l->marks->n + 3, sizeof *ends);
     size_t n = 1; /* ends[0] is 0 */
@@ -194,7 +196,7 @@ void sto_ship__pick(struct sto_engine *e, const struct sto_version *v, const str
         sto_pick_next(infos, v->n_ssts, &all, out);
         out->keep_tombs = all.keep_tombs;
     } else {
-        struct line l = draw(e);
+        struct progress l = progress_of(e);
         (void)(pick_interval(&l, v, infos, false, opts, out) || pick_one(&l, v, infos, &shipped, opts, out) ||
                pick_interval(&l, v, infos, true, opts, out));
         sto_engine_unpin(e, l.now);
@@ -208,7 +210,7 @@ const char *sto_ship__misfit(struct sto_engine *e, const struct sto_sst_info *in
 {
     int64_t lo = STO_MAX_TS_MS, hi = STO_MIN_TS_MS;
     const char *why = NULL;
-    struct line l = draw(e);
+    struct progress l = progress_of(e);
     for (size_t i = 0; i < pick->n; i++) {
         lo = smaller(lo, infos[pick->files[i]].min_ms);
         hi = larger(hi, infos[pick->files[i]].max_ms);

@@ -23,9 +23,9 @@ struct sto_shipment_batch {
     struct sto_remote_row rows[BATCH_ROWS];
 };
 
-void sto_sending__init(struct sto_sending *s, struct sto_engine *e, const _Atomic bool *cancel, bool first)
+void sto_sending__init(struct sto_sending *s, struct sto_engine *e, const _Atomic bool *cancel)
 {
-    *s = (struct sto_sending){.e = e, .cancel = cancel, .first = first};
+    *s = (struct sto_sending){.e = e, .cancel = cancel};
     pthread_mutex_init(&s->mu, NULL);
     pthread_cond_init(&s->cond, NULL);
 }
@@ -111,26 +111,30 @@ static struct sto_cells *copy_puts(struct ts_arena *arena, const struct sto_cell
     return c;
 }
 
-int sto_sending__row(struct sto_sending *s, const struct sto_row *row, struct ts_error *err)
+int sto_sending__row(struct sto_sending *s, const struct sto_key *key, const struct sto_cells *all,
+                     uint32_t bound, struct ts_error *err)
 {
     struct sto_remote_tag tags[STO_SHIP_TAGS_MAX];
     struct sto_remote_series series = {0};
-    if (!s->e->owner.names(s->e->owner.arg, row->key.series, tags, &series))
+    if (!s->e->owner.names(s->e->owner.arg, key->series, tags, &series))
         return 0; /* the series was forgotten, so its points are not needed */
     struct sto_shipment_batch *b = s->open;
     if (!b) {
         s->open = b = ts_xmalloc(sizeof *b);
         b->to = s;
-        b->shipment = (struct sto_shipment){.rows = b->rows, .first = s->first, .refused = refused, .arg = b};
+        b->shipment = (struct sto_shipment){.rows = b->rows, .refused = refused, .arg = b};
         ts_arena_init(&b->arena, 64u << 10);
     }
-    struct sto_cells *cells = copy_puts(&b->arena, row->cells, &s->held);
+    struct sto_cells *cells = copy_puts(&b->arena, all, &s->held);
     if (!cells)
         return 0;
     series.tags = memcpy(ts_arena_alloc(&b->arena, (series.n_tags + 1) * sizeof *tags), tags,
                          series.n_tags * sizeof *tags);
-    b->rows[b->shipment.n++] =
-        (struct sto_remote_row){.series = series, .hour = row->key.hour, .cells = cells};
+    uint32_t end = sto_meta_off(cells->meta[cells->n - 1]) + 1;
+    s->end = end > s->end ? end : s->end;
+    s->n_points += cells->n;
+    b->rows[b->shipment.n++] = (struct sto_remote_row){
+        .series = series, .hour = key->hour, .cells = cells, .fresh = sto_meta_off(cells->meta[0]) >= bound};
     b->shipment.n_bytes += cells->n * (sizeof *cells->meta + sizeof *cells->m);
     if (b->shipment.n < BATCH_ROWS && b->shipment.n_bytes < BATCH_BYTES)
         return 0;

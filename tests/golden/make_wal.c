@@ -80,7 +80,7 @@ static int write_log(const char *dir, struct ts_error *err)
     return rc < 0 ? rc : close_rc;
 }
 
-/* with_marks: a remote store has received some hours. */
+/* with_marks: a remote store has received some hours, and some of them are to be sent again. */
 static int write_manifest(const char *dir, bool with_marks, struct ts_error *err)
 {
     const struct sto_sst_info first = {.file_no = 1,
@@ -107,7 +107,10 @@ static int write_manifest(const char *dir, bool with_marks, struct ts_error *err
                                         .s_bytes = 200};
     const uint64_t gone = 1;
     struct sto_mark marks[] = {{-2, 400000, 1}, {444444, 444444, 2}, {444445, 444450, 1}};
-    const struct sto_mark_list shipped = {marks, sizeof marks / sizeof *marks};
+    struct sto_mark sent_hours[] = {{-2, 444460, 1}}, again_hours[] = {{-1, -1, 1}, {444440, 444445, 1}};
+    const struct sto_mark_list shipped = {marks, sizeof marks / sizeof *marks}, sent = {sent_hours, 1},
+                               again = {again_hours, sizeof again_hours / sizeof *again_hours};
+    const struct sto_mark_history past = {.past = {{-1, {NULL, 0}}, {1600000000000, {marks, 2}}}, .n = 2};
     const struct sto_manifest_edit start = {.run = 1}, flush = {.add = &first, .n_add = 1, .flushed_gen = 1},
                                    compact = {.add = &second,
                                               .n_add = 1,
@@ -116,7 +119,8 @@ static int write_manifest(const char *dir, bool with_marks, struct ts_error *err
                                               .cutoff_ms = -3600000,
                                               .cutoff_gen = 2,
                                               .next_file_no = 9},
-                                   ship = {.flushed_gen = 2, .marks = &shipped};
+                                   send = {.sent = &sent}, ship = {.flushed_gen = 2, .marks = &shipped},
+                                   reship = {.again = &again}, drop = {.past = &past};
     struct sto_manifest *m;
     TS_TRY(sto_manifest_open(ts_fs_real(), dir, true, false, 16, &m, err));
     int rc = sto_manifest_apply(m, &start, err);
@@ -125,7 +129,13 @@ static int write_manifest(const char *dir, bool with_marks, struct ts_error *err
     if (rc == 0)
         rc = sto_manifest_apply(m, &compact, err);
     if (rc == 0 && with_marks)
-        rc = sto_manifest_apply(m, &ship, err);
+        rc = sto_manifest_apply(m, &send, err);
+    if (rc == 0 && with_marks)
+        rc = sto_manifest_apply(m, &ship, err); /* it also has the hours that were sent */
+    if (rc == 0 && with_marks)
+        rc = sto_manifest_apply(m, &reship, err);
+    if (rc == 0 && with_marks)
+        rc = sto_manifest_apply(m, &drop, err);
     sto_manifest_close(m);
     return rc;
 }

@@ -177,13 +177,24 @@ def manifest_file(b, version):
     return "  file no=%d gens=%d..%d time=%d..%d tombs=%d..%d points=%d rows=%d n_tombs=%d t=%d s=%d" % tuple(fields)
 
 
+def manifest_hours(b, name, has_gen):
+    for _ in range(b.varint()):
+        yield "  %s hour=%d hours=%d gen=%d" % (name, b.zigzag(), b.varint() + 1, b.varint() if has_gen else 1)
+
+
 def manifest_extensions(b):
-    n = b.varint()
-    if n > 1 or (n == 1 and b.varint() != 1):
-        raise Damage("extensions of a manifest record")
-    if n == 1:
+    last = 0
+    for _ in range(b.varint()):
+        kind = b.varint()
+        if not last < kind <= 4:
+            raise Damage("extensions of a manifest record")
+        last = kind
+        if kind < 4:
+            yield from manifest_hours(b, ("mark", "sent", "again")[kind - 1], kind == 1)
+            continue
         for _ in range(b.varint()):
-            yield "  mark hour=%d hours=%d gen=%d" % (b.zigzag(), b.varint() + 1, b.varint())
+            yield "  marks at ms=%d" % b.zigzag()
+            yield from manifest_hours(b, "earlier mark", True)
 
 
 def manifest_record(body, state):

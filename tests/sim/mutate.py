@@ -4,7 +4,7 @@
     tests/sim/mutate.py [--only NAME]... [--seeds N] [--jobs N] [--dir DIR]
 
 Each tests/sim/mutations/NAME.patch is applied to a copy of the tree; only `sim` is built there and run from seed 1 until one
-fails. The simulation has no remote store: a patch whose text says "Noticed by test_x." is tried with that unit test instead.
+fails. A patch whose text says "Noticed by test_x." breaks what the simulation cannot see, and is tried with that unit test instead.
 Prints a table: mutation, first seed that fails, what it said. Exit 1 if a mutation was not noticed within N seeds (default
 2000), or if a patch does not apply any more.
 """

@@ -269,11 +269,6 @@ void sto_handle_close(struct sto_handle *h)
         (void)h->fs->close(file, NULL);
 }
 
-void sto_handle_release(struct sto_handle *h)
-{
-    sto_handle_close(h);
-}
-
 int sto_handle_first(struct sto_handle *h, uint64_t *out_bytes, struct ts_error *err)
 {
     TS_TRY(pin(h, true, err));

@@ -73,9 +73,7 @@ struct sto_handle {
  * @param cache  outlives the handle; NULL: one of STO_HANDLES_MIN descriptors, which is shared by the process */
 void sto_handle_init(struct sto_handle *h, const struct ts_fs *fs, const char *path,
                      struct sto_handles *cache);
-/** Close the file and release the handle. No thread may be using it. */
-void sto_handle_release(struct sto_handle *h);
-/** Close the file until it is read again. No thread may be using the handle. Idempotent. */
+/** Close the file until it is read again, or for good: the handle holds nothing else. No thread may be using it. Idempotent. */
 void sto_handle_close(struct sto_handle *h);
 /**
  * Open the file for the first time and find out its length.

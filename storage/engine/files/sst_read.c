@@ -121,7 +121,7 @@ static int open_files(struct sto_sst *sst, struct ts_error *err)
 static void release_file(struct sto_sst *sst, struct sto_sst__file *f, bool unlink_later)
 {
     sto_index_release(&f->index);
-    sto_handle_release(&f->handle);
+    sto_handle_close(&f->handle);
     if (unlink_later)
         (void)sst->fs->unlink(sst->fs, f->path, NULL);
     ts_free(f->path);

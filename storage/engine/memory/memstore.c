@@ -172,6 +172,8 @@ const struct sto_mem_row *sto_mem_rows(const struct sto_mem *mem, const struct s
     uint64_t slot = slot_of(mem, series);
     if (series->shard % mem->n_owners != (mem->n_owners > 1 ? mem->owner : 0))
         return NULL; /* the slot belongs to another series here */
+    if ((series->id >= STO_FOREIGN) != (mem->owner == STO_MEM_FOREIGN))
+        return NULL; /* numbers within a shard of foreign series and of others overlap */
     struct mem_leaf *leaf = leaf_at(branch_at(mem, slot), slot);
     return leaf ? atomic_load_explicit(&leaf->heads[slot % LEAF_HEADS], memory_order_acquire) : NULL;
 }
@@ -330,8 +332,11 @@ static struct sto_mem_row *link_row(struct sto_mem *mem, _Atomic(struct sto_mem_
     atomic_init(&row->state, 0);
     row->min_off = 0;
     row->left = STO_MEM_FIRST_CELLS;
-    row->chunk_log = (uint8_t)__builtin_ctz(STO_MEM_FIRST_CELLS);
-    row->depth = older ? (uint8_t)(older->depth + (older->depth < UINT8_MAX)) : 0;
+    row->chunk_log = (unsigned)__builtin_ctz(STO_MEM_FIRST_CELLS) & 7;
+    row->depth =
+        (older ? older->depth + (older->depth < STO_MEM_DEPTH_MAX ? 1u : 0u) : 0u) & STO_MEM_DEPTH_MAX;
+    row->sent_high = 0;
+    row->sent_low = 0;
     if (row->depth == INDEX_FROM)
         for (struct sto_mem_row *r = older; r; r = r->next)
             index_add(mem, r);
@@ -378,8 +383,8 @@ static void add_chunk(struct sto_mem *mem, struct sto_mem_row *row)
     *sto_mem__link(row->tail, 0) = chunk; /* visible to readers that see a state that counts the chunk's
                                            * first cell */
     row->tail = chunk;
-    row->left = (uint16_t)cap;
-    row->chunk_log = (uint8_t)__builtin_ctz(cap);
+    row->left = (uint8_t)cap;
+    row->chunk_log = (unsigned)__builtin_ctz(cap) & 7;
 }
 
 static inline void append(struct sto_mem *mem, struct sto_mem_row *row, uint32_t meta, int64_t m)
@@ -395,7 +400,7 @@ static inline void append(struct sto_mem *mem, struct sto_mem_row *row, uint32_t
     if (__builtin_expect(state >= UINT32_MAX - 2, 0))
         TS_BUG("a row of one memstore holds 2^31 operations");
     state |= off < row->min_off || meta >> STO_META_OP_SHIFT == STO_OP_DEL;
-    row->min_off = off + 1;
+    row->min_off = (off + 1) & STO_META_OFF_MASK;
 #ifdef TSD_DEBUG_YIELD
     if ((state & 6) == 0)
         sched_yield();

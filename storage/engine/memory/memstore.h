@@ -32,8 +32,10 @@ struct sto_mem_spread {
     uint32_t n_owners; /* 1: the memstore accepts series of every shard */
 };
 
-/* Owner number of a memstore with rows that a scan has fetched from the remote store. */
-#define STO_MEM_REMOTE UINT16_MAX
+/* Owner numbers of memstores with rows that a scan has fetched from the remote store: of series that the catalog
+ * has, and of foreign ones (STO_FOREIGN). No other memstore has rows of foreign series. */
+#define STO_MEM_REMOTE  UINT16_MAX
+#define STO_MEM_FOREIGN (UINT16_MAX - 1)
 
 /** An empty memstore of a generation, with one reference. With n_owners > 1 it accepts only series whose
  * shard mod n_owners is owner. */
@@ -77,6 +79,21 @@ int32_t sto_mem_row_hour(const struct sto_mem_row *row);
 void sto_mem_row_read(const struct sto_mem_row *row, struct sto_cells *out);
 /** Operations in a row, at least as many as sto_mem_row_read returns cells. For estimates. */
 uint32_t sto_mem_row_n(const struct sto_mem_row *row);
+/** Operations of a row, from the first one on, that the shipping pass has noted as sent. One thread at a time calls this function and
+ * sto_mem_row_set_sent, which no other function of this header needs. */
+uint32_t sto_mem_row_sent(const struct sto_mem_row *row);
+/** Note that the first n operations were sent; numbers above 2^24 - 1 are reduced to that. */
+void sto_mem_row_set_sent(const struct sto_mem_row *row, uint32_t n);
+/**
+ * Read the operations of a row from number `from` on, in the order of arrival, as sto_mem_row_read would if there were no others.
+ *
+ * @param out         additions without a put among these operations stay additions; deletes apply to these operations alone
+ * @param out_n       [out] operations of the row, which the next call may begin with
+ * @param out_mixed   [out] set if there are additions or deletes; else unchanged
+ * @return whether all operations of the row are in the order of time, so that those read are later than those before
+ */
+bool sto_mem_row_read_from(const struct sto_mem_row *row, uint32_t from, struct sto_cells *out,
+                           uint32_t *out_n, bool *out_mixed);
 /** Iterate over all series that have rows: returns the first row of the next one, NULL at the end. Begin
  * with *pos = 0. Each series comes once, in no particular order. Any thread; series that are added
  * meanwhile may be missing. */

@@ -19,6 +19,8 @@
 /* Chunks do not grow beyond this. A row of 360 points then takes 14 bytes a point, with 512 it takes 19
  * (bench_memstore). */
 #define STO_MEM_CHUNK_CELLS 128u
+#define STO_MEM_DEPTH_MAX   15u
+#define STO_MEM_SENT_MAX    0xffffffu
 
 /* One operation. */
 struct sto_mem_cell {
@@ -37,10 +39,12 @@ struct sto_mem_row {
      * whether exactly these n are in order: the writer stores it with release after the cell (and after
      * the link to the cell's chunk), readers load it once with acquire. */
     _Atomic uint32_t state;
-    uint32_t min_off;  /* owner: an offset below this is out of order (last offset + 1) */
-    uint16_t left;     /* owner: free cells at tail */
-    uint8_t chunk_log; /* owner: log2 of the cells of the chunk at tail */
-    uint8_t depth;     /* rows of the series linked before, at most 255; fixed before the row is published */
+    uint32_t min_off : 22;  /* owner: an offset below this is out of order (last offset + 1) */
+    uint32_t chunk_log : 3; /* owner: log2 of the cells of the chunk at tail */
+    uint32_t depth : 4;     /* owner: rows of the series linked before, at most STO_MEM_DEPTH_MAX */
+    uint8_t left;           /* owner: free cells at tail */
+    uint8_t sent_high;      /* shipping pass: cells that were sent, bits 16 to 23 */
+    uint16_t sent_low;      /* the same, bits 0 to 15 */
     struct sto_mem_cell first[STO_MEM_FIRST_CELLS]; /* first chunk; cell i is readable if i < n */
     struct sto_mem_cell *link;                      /* chunk after the first; readable if n > 4 */
 };

@@ -44,7 +44,7 @@ static int tear_down(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < N_FILES; i++)
-        sto_handle_release(&files[i]);
+        sto_handle_close(&files[i]);
     size_t n_open = t_faultfs_n_open(disk);
     uint64_t counted = sto_handles_stats(cache).n_open;
     sto_handles_free(cache);
@@ -251,7 +251,7 @@ static void test_handles__without_a_cache_few_files_stay_open(void **state)
         assert_true(t_faultfs_n_open(disk) <= STO_HANDLES_MIN);
     }
     for (uint32_t i = 0; i < N_FILES; i++)
-        sto_handle_release(&some[i]);
+        sto_handle_close(&some[i]);
     assert_int_equal(t_faultfs_n_open(disk), 0);
 }
 
@@ -282,7 +282,7 @@ static void real_make(struct real *r, size_t limit)
 static void real_remove(struct real *r)
 {
     for (uint32_t i = 0; i < N_REAL; i++) {
-        sto_handle_release(&r->files[i]);
+        sto_handle_close(&r->files[i]);
         assert_int_equal(unlink(r->paths[i]), 0);
     }
     sto_handles_free(r->cache);

@@ -54,7 +54,7 @@ static void close_index(struct sto_index *x)
 {
     struct sto_handle *file = x->file;
     sto_index_release(x);
-    sto_handle_release(file);
+    sto_handle_close(file);
     ts_free(file);
 }
 
@@ -376,7 +376,7 @@ static void test_index__threads_look_at_once(void **state)
     assert_true(sto_pages_stats(cache).bytes <= 1500);
     assert_true(sto_pages_stats(cache).n_hits > 0);
     sto_index_release(&x);
-    sto_handle_release(&file);
+    sto_handle_close(&file);
     sto_pages_free(cache);
     (void)unlink(path);
     ts_free(w.blocks);

@@ -325,11 +325,12 @@ static void test_manifest__unknown_versions_and_nonsense_are_refused(void **stat
     } cases[] = {
         {0, 7, {1, 1, 16, 0, 0, 1, 0}},
         {0, 10, {1, 2, 16, 0, 0, 1, 0, 0, 0, 0}},
-        {TS_EVERSION, 10, {1, 3, 16, 0, 0, 1, 0, 0, 0, 0}},                /* version 3 */
-        {TS_EVERSION, 10, {1, 2, 16, 0, 0, 1, 0, 0, 0, 2}},                /* more than one extension */
-        {TS_EVERSION, 11, {1, 2, 16, 0, 0, 1, 0, 0, 0, 1, 2}},             /* an unknown one */
-        {TS_ECORRUPT, 10, {1, 2, 16, 0, 0, 1, 0, 0, 0, 1}},                /* cut */
-        {0, 15, {1, 2, 16, 3, 0, 1, 0, 0, 0, 1, 1, 1, 4, 0, 3}},           /* a ship mark */
+        {TS_EVERSION, 10, {1, 3, 16, 0, 0, 1, 0, 0, 0, 0}},      /* version 3 */
+        {TS_EVERSION, 10, {1, 2, 16, 0, 0, 1, 0, 0, 0, 5}},      /* more extensions than there are types */
+        {0, 14, {1, 2, 16, 3, 0, 1, 0, 0, 0, 1, 2, 1, 4, 0}},    /* hours that were sent */
+        {TS_EVERSION, 11, {1, 2, 16, 0, 0, 1, 0, 0, 0, 1, 5}},   /* an unknown one */
+        {TS_ECORRUPT, 10, {1, 2, 16, 0, 0, 1, 0, 0, 0, 1}},      /* cut */
+        {0, 15, {1, 2, 16, 3, 0, 1, 0, 0, 0, 1, 1, 1, 4, 0, 3}}, /* a ship mark */
         {TS_ECORRUPT, 15, {1, 2, 16, 3, 0, 1, 0, 0, 0, 1, 1, 1, 4, 0, 4}}, /* above what is flushed */
         {TS_EVERSION, 23, {1, 2, 16, 0, 0, 2, 0, 0, 1, 1, 1, 1,
                            0, 0, 0,  0, 1, 1, 0, 9, 0, 1, 0}}, /* a family */

@@ -130,12 +130,66 @@ static void test_marks__ship_marks_are_kept(void **state)
     t_faultfs_free(f);
 }
 
+/* Sets of hours come back too, whichever of the lists an edit has; marks of a program that knew no sets mean that anything may have
+ * been sent. */
+static void test_marks__hours_that_were_sent_are_kept(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(5);
+    struct sto_mark some[2] = {{-7, 12, 1}, {14, 20, 1}}, bad = {3, 3, 2}, mark = {1, 2, 1};
+    const struct sto_mark_list set = {some, 2}, one = {some, 1}, wrong = {&bad, 1}, marks = {&mark, 1};
+    struct ts_error err = {0};
+    struct sto_manifest *m = open_manifest(f);
+    assert_int_equal(sto_manifest_apply(m, &(struct sto_manifest_edit){.sent = &wrong}, &err), TS_EINVAL);
+    assert_int_equal(sto_manifest_apply(m, &(struct sto_manifest_edit){.sent = &set}, &err), 0);
+    assert_int_equal(
+        sto_manifest_apply(m, &(struct sto_manifest_edit){.flushed_gen = 1, .marks = &marks}, &err), 0);
+    assert_int_equal(sto_manifest_apply(m, &(struct sto_manifest_edit){.again = &one}, &err), 0);
+    sto_manifest_close(m);
+    for (int i = 0; i < 2; i++) { /* from edits, then from a state */
+        m = open_manifest(f);
+        assert_true(sto_mark_list_same(&sto_manifest_state(m)->sent, &set));
+        assert_true(sto_mark_list_same(&sto_manifest_state(m)->again, &one));
+        assert_true(sto_mark_list_same(&sto_manifest_state(m)->marks, &marks));
+        sto_manifest_set_rewrite_bytes(m, 1);
+        for (int k = 0; k < 100; k++)
+            assert_int_equal(sto_manifest_apply(m, &(struct sto_manifest_edit){.run = 1}, &err), 0);
+        sto_manifest_close(m);
+    }
+    t_faultfs_free(f);
+}
+
+static void test_marks__a_set_of_hours_is_reduced_or_coarsened(void **state)
+{
+    (void)state;
+    struct sto_mark some[4] = {{INT32_MIN, -5, 1}, {-3, 12, 1}, {14, 20, 1}, {INT32_MAX - 1, INT32_MAX, 1}};
+    const struct sto_mark_list set = {some, 4};
+    struct sto_mark_list less = sto_mark_list_without(&set, -2, 15), copy;
+    assert_int_equal(less.n, 4);
+    assert_int_equal(less.marks[1].hour_hi, -3);
+    assert_int_equal(less.marks[2].hour_lo, 16);
+    ts_free(less.marks);
+    assert_true(sto_mark_list_copy(&set, &copy));
+    sto_mark_list_coarsen(&copy, 4);
+    assert_int_equal(copy.n, 4);
+    sto_mark_list_coarsen(&copy, 3); /* both gaps of one hour are closed */
+    assert_int_equal(copy.n, 2);
+    assert_int_equal(copy.marks[0].hour_hi, 20);
+    sto_mark_list_coarsen(&copy, 1);
+    assert_int_equal(copy.n, 1);
+    assert_int_equal(copy.marks[0].hour_lo, INT32_MIN);
+    assert_int_equal(copy.marks[0].hour_hi, INT32_MAX);
+    ts_free(copy.marks);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_marks__ranges_are_what_each_hour_has),
         cmocka_unit_test(test_marks__all_hours_are_one_range),
         cmocka_unit_test(test_marks__ship_marks_are_kept),
+        cmocka_unit_test(test_marks__hours_that_were_sent_are_kept),
+        cmocka_unit_test(test_marks__a_set_of_hours_is_reduced_or_coarsened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,7 +78,7 @@ static void close_set(struct sto_sst_series *s)
 {
     struct sto_handle *file = s->file;
     sto_sst_series_release(s);
-    sto_handle_release(file);
+    sto_handle_close(file);
     ts_free(file);
 }
 

@@ -1,0 +1,139 @@
+/*
+ * ship_int.h - parts of shipping; for storage/engine/ship*.c only.
+ *
+ * Threads    under the mutex of the shipper, unless a member says otherwise
+ */
+#ifndef STORAGE_ENGINE_SHIP_INT_H
+#define STORAGE_ENGINE_SHIP_INT_H
+
+#include "base/map64.h"
+#include "storage/engine/ship.h"
+#include "storage/engine/shipment.h"
+
+/* What is known of an hour, from pass to pass. */
+struct sto_ship__hour {
+    int32_t hour;
+    bool held;        /* some additions of it, or rows that the remote store refuses, stay here */
+    uint64_t through; /* generations up to this one were shipped by this process */
+    /* highest generation of which memory had operations that are not settled by sending points: additions, deletes, refused rows */
+    uint64_t mixed;
+    /* Offsets of what was sent, if this process has sent everything of the hour (knows). */
+    bool knows;
+    uint32_t end;    /* from here on nothing was sent of any series, ms */
+    uint64_t gen;    /* highest generation of memory of which something was sent; and the same bound, */
+    uint32_t before; /* for everything but what is noted in rows of that generation as sent */
+    /* of one pass */
+    uint64_t pass;      /* number of the last pass that has found the hour */
+    uint64_t file_gen;  /* highest generation up to the target that has to be read from files; 0 = none */
+    uint64_t mem_gen;   /* highest generation up to the target that memory has rows of; 0 = none */
+    bool again;         /* what its mark covers is to be sent again */
+    bool again_held;    /* that was done, but for additions, whose points are not known any more */
+    bool again_sent;    /* that was done in this pass; what is newer has to follow */
+    size_t row, n_rows; /* its rows of memory in the pass */
+};
+
+/* Hours, each once. */
+struct sto_ship__hours {
+    struct sto_ship__hour *list; /* owned */
+    size_t n, cap;
+    struct ts_map64 places; /* hour as uint32_t -> index in list */
+};
+
+/* What was sent of a generation in memory. */
+struct sto_ship__sent {
+    uint64_t gen, n; /* operations */
+};
+
+struct sto_shipper {
+    struct sto_engine *e;
+    pthread_mutex_t mu; /* one pass at a time; before all locks of the engine */
+    struct sto_ship__hours hours;
+    /* Memstores that the last pass has seen, one reference each, so that what it has sent of them need not be sent again from files */
+    struct sto_mem **kept; /* owned */
+    size_t n_kept;
+    uint64_t n_begun; /* passes */
+    /* generation to which the running pass sets marks; 0 = no pass runs; under files_mu */
+    uint64_t target;
+    _Atomic bool stop;
+    pthread_t thread;
+    bool runs;
+    pthread_mutex_t wake_mu;
+    pthread_cond_t wake;
+    _Atomic uint64_t n_passes, n_errors, n_rows, n_points, n_deletes, n_refused, n_held, n_expired,
+        n_unreadable;
+    pthread_mutex_t sent_mu;     /* for the following */
+    struct sto_ship__sent *sent; /* of memstores, after the last pass; owned */
+    size_t n_sent;
+    int64_t since_ms; /* wall clock: what was accepted before it is shipped, but for hours that are held */
+};
+
+/* A row of a memstore. */
+struct sto_ship__row {
+    const struct sto_mem_row *row;
+    uint64_t gen;
+    int32_t hour;
+    uint32_t n; /* operations that were sent when the step is over */
+};
+
+/* A running pass. */
+struct sto_ship__pass {
+    struct sto_shipper *s;
+    struct sto_engine *e;
+    struct sto_version *v;
+    uint64_t target;
+    struct sto_mark_list marks; /* present ones; owned */
+    struct sto_mark_list again; /* hours to be sent again; owned */
+    /* marks, and for hours without one what this process has shipped; UINT64_MAX: the hour is left alone; owned */
+    struct sto_mark_list done;
+    struct sto_mem **mems; /* those of v and those kept; owned array */
+    size_t n_mems;
+    uint64_t *sent;   /* of each of mems: operations of rows that are not in `rows` and were sent; owned */
+    int64_t begun_ms; /* wall clock */
+    int64_t
+        open_hour; /* with ship_whole_hours: from this hour on hours are not over and left alone; otherwise INT64_MAX */
+    int64_t del_lo, del_hi; /* hours of all deletes that this pass ships; del_lo > del_hi: there are none */
+    uint32_t *order;        /* hours of the pass as indexes in s->hours.list, newest first; owned */
+    size_t n_order;
+    struct sto_ship__row
+        *rows; /* rows of memory, by hour (newest first), generation, metric and series; owned */
+    size_t n_rows, cap_rows;
+    uint64_t n_points;      /* sent */
+    uint64_t n_unreadable;  /* hours that were left alone because a file cannot be read */
+    bool more;              /* something was left for another pass, which should follow at once */
+    struct ts_error failed; /* error of an hour that cannot be read here; the other hours are shipped */
+};
+
+/* ship_find.c */
+/** Find the hours that have something to ship, and their rows in memory. */
+int sto_ship__find(struct sto_ship__pass *p, struct ts_error *err);
+/** The generation up to which everything of an hour needs no shipping any more. */
+uint64_t sto_ship__done(const struct sto_ship__pass *p, const struct sto_ship__hour *h);
+/** Must an hour be read from files and memory as a merge, up to the target? Otherwise rows of memory suffice. */
+bool sto_ship__needs_merge(const struct sto_ship__pass *p, const struct sto_ship__hour *h);
+/** Forget all hours. */
+void sto_ship__hours_release(struct sto_ship__hours *hours);
+
+/* ship_delete.c */
+/** Determine which hours the deletes of the pass concern. */
+void sto_ship__plan_deletes(struct sto_ship__pass *p);
+/** Ship the deletes up to the target. */
+int sto_ship__deletes(struct sto_ship__pass *p, struct ts_error *err);
+
+/* ship_backlog.c */
+/** Was everything in a file shipped? */
+bool sto_ship__is_shipped(const struct sto_mark_list *marks, const struct sto_sst_info *f);
+/** Report the backlog of a version. Any thread. O(files + memstores). */
+void sto_ship__backlog_stats(struct sto_shipper *s, const struct sto_version *v,
+                             void (*each)(void *arg, const char *name, uint64_t value), void *arg);
+/** Note at the end of a pass what was sent of memstores; good: the pass had no error. */
+void sto_ship__note_backlog(struct sto_ship__pass *p, bool good);
+
+/* ship_rows.c */
+/** Send what the marks cover of hours that are to be sent again: before deletes and everything else, which is newer. */
+int sto_ship__again(struct sto_ship__pass *p, struct ts_error *err);
+/** Ship an hour. *out_local: the error is one of files here. *out_late: its mark must not change, and another pass is needed, since
+ * rows of memory were mixed. */
+int sto_ship__hour(struct sto_ship__pass *p, struct sto_ship__hour *h, bool *out_local, bool *out_late,
+                   struct ts_error *err);
+
+#endif

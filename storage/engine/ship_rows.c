@@ -1,0 +1,344 @@
+/*
+ * ship_rows.c - ships the rows of an hour.
+ *
+ * There are two ways. *Memory*: rows of memstores are sent generation by generation, of each row what was appended since the last time; the
+ * row remembers how many of its operations were acknowledged. *Merge*: what lies above the mark and up to the target is read from files and
+ * memstores as a merge; older values may then replace newer ones that were sent from memory before, so all of these are sent again.
+ *
+ * With ship_whole_hours an hour from which nothing was ever sent is shipped as a merge too, to which the puts of later memstores are added,
+ * so that each row is sent once. They are added up to the first memstore that has other operations on the row.
+ *
+ * What is fresh: all offsets that were ever sent of an hour, by a shipment that failed too, are below `end`, or unknown. Of a row in
+ * memory more is known: everything sent of its series from elsewhere is below `before`, and if its operations are in order of time, what
+ * follows those sent is later than they are.
+ *
+ * Threads    under the mutex of the shipper
+ */
+#include "storage/engine/ship_int.h"
+
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Add what a step has sent. elsewhere: rows in memory do not know of it. */
+static void note(struct sto_ship__pass *p, struct sto_ship__hour *h, const struct sto_sending *s,
+                 bool elsewhere)
+{
+    h->end = s->end > h->end ? s->end : h->end;
+    if (elsewhere)
+        h->before = h->end;
+    p->n_points += s->n_points;
+    atomic_fetch_add_explicit(&p->s->n_rows, s->n_rows, memory_order_relaxed);
+    atomic_fetch_add_explicit(&p->s->n_points, s->n_points, memory_order_relaxed);
+    atomic_fetch_add_explicit(&p->s->n_refused, s->n_refused, memory_order_relaxed);
+}
+
+/* --- merges --- */
+
+/* Rows of an hour that are above its mark and in generations up to the target, which is all that its new mark covers; or, again, of files
+ * that its mark covers. They are not mixed with what is later in memory: otherwise additions in memory would be shipped as a part of what
+ * the mark covers, and deletes in memory would keep points back that the mark covers. */
+static int scan_hour(struct sto_ship__pass *p, const struct sto_ship__hour *h, bool again,
+                     struct sto_merge **out, struct ts_error *err)
+{
+    uint64_t mark = sto_mark_of(&p->marks, h->hour);
+    struct sto_sst **ssts = ts_xcalloc(p->v->n_ssts + 1, sizeof *ssts);
+    struct sto_mem **mems = ts_xcalloc(p->v->n_mems + 1, sizeof(struct sto_mem *));
+    size_t n = 0, n_mems = 0;
+    struct sto_scan_spec spec = {.from_ms = h->hour * TS_HOUR_MS,
+                                 .to_ms = h->hour * TS_HOUR_MS + TS_HOUR_MS - 1,
+                                 .cutoff_ms = p->v->cutoff_ms,
+                                 .cutoff_gen = p->v->cutoff_gen};
+    for (size_t i = 0; i < p->v->n_ssts; i++)
+        if ((sto_sst_info(p->v->ssts[i])->gen_hi <= mark) == again)
+            ssts[n++] = p->v->ssts[i];
+    for (size_t i = 0; !again && i < p->v->n_mems; i++)
+        if (sto_mem_gen(p->v->mems[i]) <= p->target)
+            mems[n_mems++] = p->v->mems[i];
+    int rc = sto_merge_new(&spec, ssts, n, mems, n_mems, out, err);
+    ts_free(ssts);
+    ts_free(mems);
+    return rc;
+}
+
+/* *out_held: something was not sent. */
+static int ship_merge(struct sto_ship__pass *p, struct sto_ship__hour *h, bool again, bool *out_held,
+                      bool *out_local, struct ts_error *err)
+{
+    struct sto_merge *merge = NULL;
+    struct sto_sending sending;
+    struct sto_row row;
+    uint32_t bound = h->knows ? h->end : UINT32_MAX;
+    int sent = 0, rc = scan_hour(p, h, again, &merge, err);
+    *out_local = rc < 0;
+    if (rc < 0)
+        return rc;
+    sto_sending__init(&sending, p->e, &p->s->stop);
+    while (sent == 0 && (rc = sto_merge_next(merge, &row, err)) == 1)
+        sent = sto_sending__row(&sending, &row.key, row.cells, bound, err);
+    *out_local = rc < 0;
+    sto_merge_free(merge);
+    rc = sto_sending__end(&sending, rc < 0 ? rc : sent, err);
+    note(p, h, &sending, true);
+    *out_held = sending.held || sending.n_refused;
+    return rc;
+}
+
+/* --- whole hours --- */
+
+/* A row being put together from a merge and from memory. */
+struct whole {
+    struct sto_ship__row **rows; /* rows of memory above the target, by series and generation; owned */
+    size_t n, at;
+    struct sto_cells all, later, sum; /* the row; what is added to it; for adding */
+};
+
+static int cmp_series(const void *pa, const void *pb)
+{
+    const struct sto_ship__row *a = *(struct sto_ship__row *const *)pa,
+                               *b = *(struct sto_ship__row *const *)pb;
+    const struct sto_series *x = sto_mem_row_series(a->row), *y = sto_mem_row_series(b->row);
+    if (x->metric != y->metric)
+        return x->metric < y->metric ? -1 : 1;
+    if (x->id != y->id)
+        return x->id < y->id ? -1 : 1;
+    return a->gen < b->gen ? -1 : a->gen > b->gen;
+}
+
+static void whole_init(struct whole *w, struct sto_ship__pass *p, const struct sto_ship__hour *h)
+{
+    *w = (struct whole){.rows = ts_xcalloc(h->n_rows + 1, sizeof(struct sto_ship__row *))};
+    for (size_t i = h->row; i < h->row + h->n_rows; i++) {
+        p->rows[i].n = 0;
+        if (p->rows[i].gen > p->target)
+            w->rows[w->n++] = &p->rows[i];
+    }
+    if (w->n)
+        qsort(w->rows, w->n, sizeof(struct sto_ship__row *), cmp_series);
+}
+
+static void whole_release(struct whole *w)
+{
+    ts_free(w->rows);
+    sto_cells_release(&w->all);
+    sto_cells_release(&w->later);
+    sto_cells_release(&w->sum);
+}
+
+static void add_cell(struct sto_cells *to, const struct sto_cells *from, uint32_t i)
+{
+    to->meta[to->n] = from->meta[i];
+    to->m[to->n++] = from->m[i];
+}
+
+/* Put later points over the row. */
+static void put_over(struct whole *w)
+{
+    const struct sto_cells *a = &w->all, *b = &w->later;
+    struct sto_cells *sum = &w->sum, was = w->all;
+    uint32_t i = 0, k = 0;
+    sto_cells_reserve(sum, a->n + b->n);
+    sum->n = 0;
+    sum->uniform = false;
+    while (i < a->n || k < b->n) {
+        uint32_t x = i < a->n ? sto_meta_off(a->meta[i]) : UINT32_MAX,
+                 y = k < b->n ? sto_meta_off(b->meta[k]) : UINT32_MAX;
+        if (x < y)
+            add_cell(sum, a, i++);
+        else
+            add_cell(sum, b, k++);
+        i += x == y;
+    }
+    w->all = *sum;
+    w->sum = was;
+}
+
+static void copy_row(struct sto_cells *to, const struct sto_cells *from)
+{
+    sto_cells_reserve(to, from->n);
+    memcpy(to->meta, from->meta, from->n * sizeof *to->meta);
+    memcpy(to->m, from->m, from->n * sizeof *to->m);
+    to->n = from->n;
+    to->uniform = from->uniform;
+    to->common = from->common;
+}
+
+/* The next row in the order of series; merged: of the merge, NULL: it has ended. Returns whether merged was used. */
+static bool whole_next(struct whole *w, const struct sto_row *merged, struct sto_key *key)
+{
+    const struct sto_series *s = w->at < w->n ? sto_mem_row_series(w->rows[w->at]->row) : NULL;
+    bool mixed = false, use = merged && (!s || merged->key.metric < s->metric ||
+                                         (merged->key.metric == s->metric && merged->key.series <= s->id));
+    *key = use ? merged->key : (struct sto_key){.metric = s->metric, .series = s->id, .hour = key->hour};
+    w->all.n = 0;
+    if (use && merged->cells->n)
+        copy_row(&w->all, merged->cells);
+    for (; w->at < w->n; w->at++) {
+        struct sto_ship__row *r = w->rows[w->at];
+        if (sto_mem_row_series(r->row)->id != key->series)
+            break;
+        uint32_t n = 0;
+        if (!mixed)
+            (void)sto_mem_row_read_from(r->row, 0, &w->later, &n, &mixed);
+        if (mixed)
+            continue; /* it and what is newer follow by themselves */
+        put_over(w);
+        r->n = n;
+    }
+    return use;
+}
+
+/* Ship the rows of an hour once, from files and memory. Parameters and result as for ship_merge. */
+static int ship_whole(struct sto_ship__pass *p, struct sto_ship__hour *h, bool *out_held, bool *out_local,
+                      struct ts_error *err)
+{
+    struct sto_merge *merge = NULL;
+    struct sto_sending sending;
+    struct whole w;
+    struct sto_row row;
+    struct sto_key key = {.hour = h->hour};
+    int sent = 0, rc = scan_hour(p, h, false, &merge, err);
+    *out_local = rc < 0;
+    if (rc < 0)
+        return rc;
+    whole_init(&w, p, h);
+    sto_sending__init(&sending, p->e, &p->s->stop);
+    rc = sto_merge_next(merge, &row, err);
+    while (sent == 0 && (rc == 1 || (rc == 0 && w.at < w.n))) {
+        bool used = whole_next(&w, rc == 1 ? &row : NULL, &key);
+        if (w.all.n)
+            sent = sto_sending__row(&sending, &key, &w.all, h->end, err);
+        if (used && sent == 0)
+            rc = sto_merge_next(merge, &row, err);
+    }
+    *out_local = rc < 0;
+    sto_merge_free(merge);
+    rc = sto_sending__end(&sending, rc < 0 ? rc : sent, err);
+    note(p, h, &sending, true);
+    *out_held = sending.held || sending.n_refused;
+    for (size_t i = 0; i < w.n && rc == 0; i++) {
+        sto_mem_row_set_sent(w.rows[i]->row, w.rows[i]->n);
+        if (sending.n_refused && w.rows[i]->gen > h->mixed)
+            h->mixed = w.rows[i]->gen;
+    }
+    whole_release(&w);
+    return rc;
+}
+
+int sto_ship__again(struct sto_ship__pass *p, struct ts_error *err)
+{
+    for (size_t i = 0; i < p->n_order && p->again.n; i++) {
+        struct sto_ship__hour *h = &p->s->hours.list[p->order[i]];
+        bool held = false, local = false;
+        struct ts_error why = {0};
+        if (!h->again)
+            continue;
+        int rc = ship_merge(p, h, true, &held, &local, &why);
+        if (rc < 0 && !local)
+            return ts_error_set(err, rc, "%s", why.text);
+        if (rc < 0 && !p->failed.code)
+            p->failed = why;
+        h->again_held = rc == 0 && held;
+        h->again_sent = rc == 0;
+    }
+    return 0;
+}
+
+/* Ship what the mark will cover as a merge; whole: together with what memory has beyond it. */
+static int merge_hour(struct sto_ship__pass *p, struct sto_ship__hour *h, bool whole, bool *out_local,
+                      struct ts_error *err)
+{
+    bool held = false;
+    for (size_t i = h->row; i < h->row + h->n_rows; i++)
+        sto_mem_row_set_sent(p->rows[i].row, 0);
+    h->before = h->end; /* the rows know nothing any more */
+    TS_TRY(whole ? ship_whole(p, h, &held, out_local, err) : ship_merge(p, h, false, &held, out_local, err));
+    for (size_t i = h->row; i < h->row + h->n_rows; i++)
+        if (p->rows[i].gen <= p->target)
+            sto_mem_row_set_sent(p->rows[i].row, sto_mem_row_n(p->rows[i].row));
+    h->again &= !h->again_sent;
+    h->held = held;
+    h->through = p->target;
+    return 0;
+}
+
+/* --- memory --- */
+
+/* Send what was appended to rows of one generation, from `at` on. *out_mixed: there is more than points. */
+static int send_rows(struct sto_ship__pass *p, const struct sto_ship__hour *h, size_t at, size_t n,
+                     struct sto_sending *sending, bool *out_mixed, struct ts_error *err)
+{
+    struct sto_cells cells = {0};
+    uint32_t all = h->knows ? h->end : UINT32_MAX, own = h->knows ? h->before : UINT32_MAX;
+    bool newest = p->rows[at].gen == h->gen;
+    int rc = 0;
+    for (size_t i = at; i < at + n && rc == 0; i++) {
+        struct sto_ship__row *r = &p->rows[i];
+        const struct sto_series *series = sto_mem_row_series(r->row);
+        const struct sto_key key = {.metric = series->metric, .series = series->id, .hour = h->hour};
+        uint32_t from = sto_mem_row_sent(r->row);
+        bool ordered = sto_mem_row_read_from(r->row, from, &cells, &r->n, out_mixed);
+        if (cells.n)
+            rc = sto_sending__row(sending, &key, &cells, newest && (ordered || from == 0) ? own : all, err);
+    }
+    sto_cells_release(&cells);
+    return rc;
+}
+
+/* A step: the rows of one generation. If it fails, none of it counts as sent, but none of it is fresh either. */
+static int ship_generation(struct sto_ship__pass *p, struct sto_ship__hour *h, size_t at, size_t n,
+                           bool *out_mixed, struct ts_error *err)
+{
+    struct sto_sending sending;
+    uint64_t gen = p->rows[at].gen;
+    bool mixed = false;
+    if (gen > h->gen) {
+        h->gen = gen;
+        h->before = h->end;
+    }
+    sto_sending__init(&sending, p->e, &p->s->stop);
+    int rc = send_rows(p, h, at, n, &sending, &mixed, err);
+    rc = sto_sending__end(&sending, rc, err);
+    note(p, h, &sending, rc < 0 || gen < h->gen);
+    mixed |= sending.held || sending.n_refused;
+    if (mixed && gen > h->mixed)
+        h->mixed = gen;
+    *out_mixed |= mixed;
+    for (size_t i = at; i < at + n && rc == 0; i++)
+        sto_mem_row_set_sent(p->rows[i].row, p->rows[i].n);
+    return rc;
+}
+
+/* *out_late: what the mark would cover has to be merged, which was not known before. */
+static int ship_memory(struct sto_ship__pass *p, struct sto_ship__hour *h, uint64_t above, bool *out_late,
+                       struct ts_error *err)
+{
+    size_t end = h->row + h->n_rows;
+    for (size_t i = h->row, n; i < end; i += n) {
+        bool mixed = false;
+        for (n = 1; i + n < end && p->rows[i + n].gen == p->rows[i].gen;)
+            n++;
+        if (p->rows[i].gen > above)
+            TS_TRY(ship_generation(p, h, i, n, &mixed, err));
+        *out_late |= mixed && p->rows[i].gen <= p->target;
+        if (*out_late)
+            break; /* the merge will come first */
+    }
+    return 0;
+}
+
+int sto_ship__hour(struct sto_ship__pass *p, struct sto_ship__hour *h, bool *out_local, bool *out_late,
+                   struct ts_error *err)
+{
+    *out_local = *out_late = false;
+    bool whole = p->e->opts.ship_whole_hours && h->knows && h->end == 0;
+    if (whole || sto_ship__needs_merge(p, h)) {
+        TS_TRY(merge_hour(p, h, whole, out_local, err));
+        return ship_memory(p, h, p->target, out_late, err);
+    }
+    TS_TRY(ship_memory(p, h, 0, out_late, err));
+    if (!*out_late && h->mem_gen)
+        h->through = p->target;
+    return 0;
+}

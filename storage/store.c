@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "base/mem.h"
-#include "storage/cells.h"
+#include "storage/cells_shared.h"
 #include "storage/engine/cost.h"
 #include "storage/engine/engine.h"
 #include "storage/forget.h"
@@ -273,6 +273,11 @@ struct sto_catalog *sto_store_catalog(struct sto_store *st)
 {
     return st->catalog;
 }
+struct sto_remote *sto_store_remote(const struct sto_store *st)
+{
+    return st->opts.remote;
+}
+
 const char *sto_store_refusing(const struct sto_store *st)
 {
     return sto_engine_refusing(st->engine, NULL);
@@ -361,6 +366,11 @@ int sto_ship(struct sto_store *st, struct ts_error *err)
     return sto_engine_ship(st->engine, err);
 }
 
+int sto_reship(struct sto_store *st, int32_t from_hour, int32_t to_hour, struct ts_error *err)
+{
+    return sto_engine_reship(st->engine, from_hour, to_hour, err);
+}
+
 int sto_drop_shipped(struct sto_store *st, int64_t before_ms, struct ts_error *err)
 {
     return sto_engine_drop_shipped(st->engine, before_ms, err);
@@ -422,8 +432,8 @@ int sto_scan(struct sto_snap *snap, const struct sto_scan_spec *spec, struct sto
              struct ts_error *err)
 {
     struct sto_scan_spec s = unexpired(snap, spec);
-    return snap->has_remote ? sto_engine_scan_both(snap->e, snap->v, &s, out_scan, err)
-                            : sto_version_scan(snap->v, &s, out_scan, err);
+    return snap->has_remote && !s.local_only ? sto_engine_scan_both(snap->e, snap->v, &s, out_scan, err)
+                                             : sto_version_scan(snap->v, &s, out_scan, err);
 }
 
 bool sto_snap_time_range(struct sto_snap *snap, int64_t *out_min_ms, int64_t *out_max_ms)
@@ -450,6 +460,20 @@ int sto_scan_cost(struct sto_snap *snap, const struct sto_scan_spec *spec, sto_s
 
 /* --- small cells --- */
 
+static int remote_key(void *arg, struct ts_slice key, struct ts_buf *out)
+{
+    struct sto_store *st = arg;
+    return st->opts.remote_cell(st, key, out);
+}
+
+static struct sto_shared_cells shared(struct sto_store *st)
+{
+    return (struct sto_shared_cells){.map = st->cells,
+                                     .remote = st->opts.remote,
+                                     .key = st->opts.remote_cell ? remote_key : NULL,
+                                     .arg = st};
+}
+
 int sto_cell_get(struct sto_store *st, struct ts_slice key, struct ts_buf *out)
 {
     return sto_cellmap_get(st->cells, key, out);
@@ -457,29 +481,39 @@ int sto_cell_get(struct sto_store *st, struct ts_slice key, struct ts_buf *out)
 
 int sto_cell_put(struct sto_store *st, struct ts_slice key, struct ts_slice value, struct ts_error *err)
 {
-    return sto_cellmap_put(st->cells, key, value, false, err);
+    struct sto_shared_cells s = shared(st);
+    return sto_shared_put(&s, key, value, false, err);
 }
 
 int sto_cell_put_later(struct sto_store *st, struct ts_slice key, struct ts_slice value, struct ts_error *err)
 {
-    return sto_cellmap_put(st->cells, key, value, true, err);
-}
-
-int sto_cell_cas_later(struct sto_store *st, struct ts_slice key, struct ts_slice expected,
-                       struct ts_slice value, struct ts_error *err)
-{
-    return sto_cellmap_cas(st->cells, key, expected, value, true, err);
-}
-
-int sto_cell_sync(struct sto_store *st, struct ts_error *err)
-{
-    return sto_cellmap_sync(st->cells, err);
+    struct sto_shared_cells s = shared(st);
+    return sto_shared_put(&s, key, value, true, err);
 }
 
 int sto_cell_cas(struct sto_store *st, struct ts_slice key, struct ts_slice expected, struct ts_slice value,
                  struct ts_error *err)
 {
-    return sto_cellmap_cas(st->cells, key, expected, value, false, err);
+    struct sto_shared_cells s = shared(st);
+    return sto_shared_cas(&s, key, expected, value, false, err);
+}
+
+int sto_cell_cas_later(struct sto_store *st, struct ts_slice key, struct ts_slice expected,
+                       struct ts_slice value, struct ts_error *err)
+{
+    struct sto_shared_cells s = shared(st);
+    return sto_shared_cas(&s, key, expected, value, true, err);
+}
+
+int sto_cell_refresh(struct sto_store *st, struct ts_slice key, bool must, struct ts_error *err)
+{
+    struct sto_shared_cells s = shared(st);
+    return sto_shared_refresh(&s, key, must, err);
+}
+
+int sto_cell_sync(struct sto_store *st, struct ts_error *err)
+{
+    return sto_cellmap_sync(st->cells, err);
 }
 
 int sto_cell_incr(struct sto_store *st, struct ts_slice key, int64_t delta, int64_t *out_value,

@@ -60,6 +60,8 @@ int sto_open(const struct sto_opts *opts, struct sto_store **out_store, struct t
 int sto_close(struct sto_store *st, struct ts_error *err);
 /** The catalog: names and series of the store. Borrowed until sto_close. */
 struct sto_catalog *sto_store_catalog(struct sto_store *st);
+/** The remote store behind this one (opts.remote); NULL if there is none. Borrowed until sto_close. */
+struct sto_remote *sto_store_remote(const struct sto_store *st);
 /** Why puts are refused, such as a full disk or a broken log; NULL while they are accepted. The text is
  * static. */
 const char *sto_store_refusing(const struct sto_store *st);
@@ -108,7 +110,10 @@ int sto_store_pump_forget(struct sto_store *st, struct ts_error *err);
 /** Ship all points to the remote store now; returns when it has acknowledged them. Errors of storage/remote.h: the
  * background repeats what is missing, and so may the caller. TS_EINVAL: there is no remote store. Blocks. */
 int sto_ship(struct sto_store *st, struct ts_error *err);
-/** Remove files whose points are before a time and were all shipped. Errors of the manifest. Blocks. */
+/** Ship again what was shipped of these hours (since 1970), inclusive, and is still here; sto_engine_reship. */
+int sto_reship(struct sto_store *st, int32_t from_hour, int32_t to_hour, struct ts_error *err);
+/** Remove files whose points are before a time and were all shipped before it; sto_engine_drop_shipped. Errors of the manifest.
+ * Blocks. */
 int sto_drop_shipped(struct sto_store *st, int64_t before_ms, struct ts_error *err);
 /** Request STO_LEVEL_COMPACT in the background; returns at once. */
 void sto_compact_soon(struct sto_store *st);
@@ -140,6 +145,8 @@ int sto_scan_cost(struct sto_snap *snap, const struct sto_scan_spec *spec, sto_s
                   struct ts_error *err);
 
 /* --- small cells: annotations, metadata; key and value are bytes; logged, in memory --- */
+/* Cells that a remote store shares with other programs (opts.remote_cell) are changed there first: changes of them block for the network, are TS_EBACKEND if the
+ * remote store does not acknowledge them, in which case nothing has changed here, and TS_EBUSY in a thread that must not wait. Reads are of the copy here. */
 /** Append a copy of the value of a small cell to out. 0, TS_ENOTFOUND, and TS_ELIMIT or TS_ENOMEM if out
  * cannot hold it. */
 int sto_cell_get(struct sto_store *st, struct ts_slice key, struct ts_buf *out);
@@ -156,6 +163,9 @@ int sto_cell_put_later(struct sto_store *st, struct ts_slice key, struct ts_slic
                        struct ts_error *err);
 int sto_cell_cas_later(struct sto_store *st, struct ts_slice key, struct ts_slice expected,
                        struct ts_slice value, struct ts_error *err);
+/** Read a cell that is shared with a remote store from there, so that the reads below see what other programs wrote. must: wait as long as for a
+ * change, otherwise for 2 s. 0, also for a cell that is not shared; TS_EBACKEND: what is here stays. Blocks. */
+int sto_cell_refresh(struct sto_store *st, struct ts_slice key, bool must, struct ts_error *err);
 /** Make all changes of small cells made so far durable, with one sync. */
 int sto_cell_sync(struct sto_store *st, struct ts_error *err);
 /** Add delta to a 64-bit counter; a missing cell counts as 0. Durable when 0 is returned. */

@@ -59,7 +59,7 @@ const struct ts_conf_key sto_conf_keys[] = {
                "worker. Use 64 on a large machine.",
                TO(n_shards)),
     TS_KEY_INT(
-        "max_series", "0", 0, 4294967295,
+        "max_series", "0", 0, 2147483648,
         "Most series of the store; points of further series are refused while those of known series are "
         "accepted. A series uses about 200 bytes of memory, more with long names. 0 = as many as "
         "memory_limit allows: names and series together use at most 30 % of it, whatever max_series is.",

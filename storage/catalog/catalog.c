@@ -86,7 +86,7 @@ int sto_catalog_open(const struct ts_fs *fs, const struct sto_catalog_opts *opts
     cat->grow_bytes = opts->grow_bytes ? opts->grow_bytes : GROW_BYTES;
     cat->lenient = opts->lenient;
     cat->tidied = opts->tidied;
-    cat->max_series = opts->max_series && opts->max_series < UINT32_MAX ? opts->max_series : UINT32_MAX;
+    cat->max_series = opts->max_series && opts->max_series < STO_FOREIGN ? opts->max_series : STO_FOREIGN;
     cat->max_bytes = opts->max_bytes ? opts->max_bytes : UINT64_MAX;
 
     char *path = ts_fs_join(opts->dir, LOG_NAME);
@@ -413,7 +413,7 @@ void sto_catalog_stats(const struct sto_catalog *cat,
     each(arg, "catalog.series_left", cat->max_series > n_series ? cat->max_series - n_series : 0);
     each(arg, "catalog.series_forgotten", n_forgotten);
     each(arg, "catalog.names_forgotten", n_names_forgotten);
-    each(arg, "catalog.series_numbers_left", UINT32_MAX - sto_series_count(cat));
+    each(arg, "catalog.series_numbers_left", STO_FOREIGN - sto_series_count(cat));
     each(arg, "catalog.tag_pairs", n_pairs);
     each(arg, "catalog.bitmaps", n_bitmaps);
     each(arg, "catalog.names_bytes", name_bytes);

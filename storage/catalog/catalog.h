@@ -42,7 +42,7 @@ struct sto_catalog_opts {
         *read_only_why; /* the error of refused changes (readonly.h); NULL, or borrowed until closing */
     /* fsck: records that cannot be applied are ignored and counted; closing then writes a checkpoint */
     bool lenient;
-    /* more are refused with TS_ELIMIT, whose text names the key max_series; 0 = 2^32 - 1 */
+    /* more are refused with TS_ELIMIT, whose text names the key max_series; 0 = 2^31 */
     uint64_t max_series;
     /* memory for names and series; above it new ones are refused with TS_ELIMIT, whose text names
      * memory_limit and max_series; 0 = no limit */

@@ -159,7 +159,7 @@ int sto_series_restore(struct sto_catalog *cat, uint32_t id, uint32_t metric, co
 {
     *out_series = NULL;
     if (n_tags == 0 || n_tags > STO_SERIES_MAX_TAGS || metric_len == 0 || metric_len > text.n ||
-        id == UINT32_MAX)
+        id >= STO_FOREIGN)
         return ts_error_set(err, TS_ECORRUPT, "series %u: %zu tags, metric of %u bytes in a text of %zu", id,
                             n_tags, metric_len, text.n);
     struct restored r;

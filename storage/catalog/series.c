@@ -237,10 +237,10 @@ static int check_wanted(struct sto_catalog *cat, const struct wanted *w, struct 
         return sto_read_only_refuse(cat->read_only_why, err);
     uint64_t end =
         atomic_load_explicit(&cat->series.end, memory_order_relaxed); /* written under the lock we hold */
-    if (cat->series.n >= cat->max_series || end >= UINT32_MAX)
+    if (cat->series.n >= cat->max_series || end >= STO_FOREIGN)
         return ts_error_set(
             err, TS_ELIMIT, "no more than %llu series (max_series)",
-            (unsigned long long)(cat->series.n >= cat->max_series ? cat->max_series : UINT32_MAX));
+            (unsigned long long)(cat->series.n >= cat->max_series ? cat->max_series : STO_FOREIGN));
     TS_TRY(sto_catalog__has_memory(cat, err));
     TS_TRY(w->metric ? 0 : sto_uid__check(STO_UID_METRIC, w->metric_name, err));
     uint64_t text_len = w->metric_name.n;

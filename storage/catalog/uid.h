@@ -20,8 +20,8 @@
 
 #include <roaring/roaring.h>
 
-#define STO_UID_MAX_NAME_BYTES 65535u      /* lengths are kept in 16 bits */
-#define STO_UID_MAX_ID         0xfffffffdu /* highest id that may be used */
+#define STO_UID_MAX_NAME_BYTES 65535u            /* lengths are kept in 16 bits */
+#define STO_UID_MAX_ID         (STO_FOREIGN - 1) /* highest id that may be used */
 
 struct sto_uidtab {
     struct sto_dense names;     /* id -> length u16 and bytes */

@@ -252,6 +252,184 @@ static void test_ship_marks__a_delete_waits_for_the_remote_store(void **state)
     teardown(&b);
 }
 
+/* Files that remain when what was shipped 48 hours ago goes; the clock moves on first. */
+static uint64_t files_after(struct both *b, int64_t hours)
+{
+    ts_clock_set_fake(ts_clock_ms() + hours * TS_HOUR_MS);
+    assert_int_equal(sto_drop_shipped(b->st, ts_clock_ms() - 48 * TS_HOUR_MS, NULL), 0);
+    return ship_stat(b->st, "files.count");
+}
+
+/* Points that were filled in for an old time, and shipped late, stay for as long after that as others do; a restart, and a clock that
+ * was ahead, do not change that, nor do merges. */
+static void test_ship_marks__what_was_just_shipped_stays(void **state)
+{
+    (void)state;
+    struct both b;
+    setup(&b);
+    op(&b, 0, STO_OP_PUT, T0 - 30 * TS_DAY_MS, 1);
+    ship_flush(b.st);
+    assert_int_equal(files_after(&b, 0), 1);
+    assert_int_equal(files_after(&b, 100), 1); /* not shipped all this time */
+    ship_all(b.st);
+    assert_int_equal(files_after(&b, 0), 1);
+    assert_int_equal(files_after(&b, 24), 1);
+    reopen(&b, true);
+    op(&b, 0, STO_OP_PUT, T0 - 30 * TS_DAY_MS, 2);
+    ship_flush(b.st);
+    ship_all(b.st);
+    assert_int_equal(files_after(&b, 0), 2);
+    assert_int_equal(files_after(&b, 23), 2);
+    assert_int_equal(files_after(&b, 1), 1); /* the first one */
+    assert_int_equal(sto_flush(b.st, STO_LEVEL_COMPACT, NULL), 0);
+    assert_int_equal(files_after(&b, 23), 1);
+    ts_clock_set_fake(ts_clock_ms() - 22 * TS_HOUR_MS);
+    assert_int_equal(files_after(&b, 0), 1);
+    reopen(&b, true);
+    ship_expect(b.r, &b.d, "shipped");
+    assert_int_equal(files_after(&b, 23), 0);
+    teardown(&b);
+}
+
+/* What is shipped again stays as long as if it had never been shipped before. */
+static void test_ship_marks__what_is_shipped_again_stays(void **state)
+{
+    (void)state;
+    struct both b;
+    setup(&b);
+    op(&b, 0, STO_OP_PUT, T0 - 30 * TS_DAY_MS, 1);
+    ship_flush(b.st);
+    ship_all(b.st);
+    assert_int_equal(files_after(&b, 0), 1);
+    ts_clock_set_fake(ts_clock_ms() + 60 * TS_HOUR_MS);
+    assert_int_equal(sto_reship(b.st, INT32_MIN, INT32_MAX, NULL), 0);
+    assert_int_equal(files_after(&b, 0), 1);
+    assert_int_equal(files_after(&b, 60), 1); /* not sent yet */
+    ship_all(b.st);
+    assert_int_equal(files_after(&b, 0), 1);
+    assert_int_equal(files_after(&b, 47), 1);
+    assert_int_equal(files_after(&b, 1), 0);
+    teardown(&b);
+}
+
+/* However often files are to be removed, few copies of the marks are kept, and files stay an eighth longer at most. */
+static void test_ship_marks__few_earlier_marks_are_kept(void **state)
+{
+    (void)state;
+    struct both b;
+    setup(&b);
+    for (int i = 0; i < 240; i++) { /* a file each hour */
+        op(&b, 0, STO_OP_PUT, T0 - 30 * TS_DAY_MS + i, i);
+        ship_flush(b.st);
+        ship_all(b.st);
+        uint64_t n = files_after(&b, 1);
+        assert_in_range(n, i < 48 ? (uint64_t)i + 1 : 48, i < 48 ? (uint64_t)i + 1 : 54);
+    }
+    teardown(&b);
+}
+
+/* The backlog counts what is in memory and in files, whether it was sent from there or not, and is as old as the oldest of it. */
+static void test_ship_marks__the_backlog_is_counted(void **state)
+{
+    (void)state;
+    struct both b;
+    setup(&b);
+    assert_int_equal(ship_stat(b.st, "ship.backlog_points"), 0);
+    assert_int_equal(ship_stat(b.st, "ship.backlog_s"), 0);
+    for (int i = 0; i < 10; i++)
+        op(&b, 0, STO_OP_PUT, T0 + i * 1000, i);
+    ship_turn(b.st);
+    ts_clock_set_fake(ts_clock_ms() + 7000);
+    assert_int_equal(ship_stat(b.st, "ship.backlog_points"), 10);
+    assert_true(ship_stat(b.st, "ship.backlog_bytes") > 0);
+    assert_int_equal(ship_stat(b.st, "ship.backlog_s"), 7);
+    ship_all(b.st);
+    assert_int_equal(ship_stat(b.st, "ship.backlog_points"), 0);
+    assert_int_equal(ship_stat(b.st, "ship.backlog_bytes"), 0);
+    ship_flush(b.st);
+    assert_int_equal(ship_stat(b.st, "ship.backlog_points"), 0); /* sent from memory */
+    sto_memory_remote_set_unreachable(b.r, true);
+    for (int i = 0; i < 5; i++)
+        op(&b, 1, STO_OP_PUT, T0 + 2 * TS_HOUR_MS + i * 1000, i);
+    ship_flush(b.st);
+    op(&b, 1, STO_OP_PUT, T0 + TS_HOUR_MS, 1);
+    ship_turn(b.st);
+    ts_clock_set_fake(ts_clock_ms() + 20000);
+    assert_int_equal(sto_ship(b.st, NULL), TS_EBACKEND);
+    assert_int_equal(ship_stat(b.st, "ship.backlog_points"), 6);
+    assert_int_equal(ship_stat(b.st, "ship.backlog_s"), 20);
+    reopen(&b, true);
+    ts_clock_set_fake(ts_clock_ms() + 20000);
+    assert_int_equal(ship_stat(b.st, "ship.backlog_points"), 16); /* all that the marks do not cover */
+    assert_int_equal(ship_stat(b.st, "ship.backlog_s"), 40);      /* of the files */
+    sto_memory_remote_set_unreachable(b.r, false);
+    ship_all(b.st);
+    assert_int_equal(ship_stat(b.st, "ship.backlog_points"), 0);
+    assert_int_equal(ship_stat(b.st, "ship.backlog_s"), 0);
+    teardown(&b);
+}
+
+/* Points that expire before the remote store takes them are counted; those that it has are not. */
+static void test_ship_marks__expired_points_are_counted(void **state)
+{
+    (void)state;
+    struct both b;
+    setup(&b);
+    struct sto_opts opts = SHIP_OPTS(b.f, b.r);
+    opts.big_day_points = 1;
+    opts.retention_ms = 3 * TS_DAY_MS;
+    op(&b, 1, STO_OP_PUT, T0, 1); /* so the clock is believed */
+    ship_flush(b.st);
+    kit_close(b.st);
+    b.st = kit_open(&opts);
+    op(&b, 0, STO_OP_PUT, T0 - 10 * TS_DAY_MS, 1);
+    ship_flush(b.st);
+    ship_all(b.st); /* expired: there is nothing to send, and all is marked */
+    assert_int_equal(sto_store_pump_merges(b.st, NULL), 0);
+    assert_int_equal(ship_stat(b.st, "files.count"), 1);
+    assert_int_equal(ship_stat(b.st, "ship.expired_points"), 0);
+    sto_memory_remote_set_unreachable(b.r, true);
+    op(&b, 0, STO_OP_PUT, T0 - 10 * TS_DAY_MS, 2);
+    op(&b, 0, STO_OP_PUT, T0 - 10 * TS_DAY_MS + 1000, 2);
+    op(&b, 0, STO_OP_PUT, T0, 3);
+    ship_flush(b.st);
+    assert_int_equal(sto_store_pump_merges(b.st, NULL), 0);
+    assert_int_equal(ship_stat(b.st, "files.points"), 2);
+    assert_int_equal(ship_stat(b.st, "ship.expired_points"), 2);
+    teardown(&b);
+}
+
+/* The hours of a file that cannot be read are left alone and counted; all others are shipped, before and after a start. */
+static void test_ship_marks__hours_of_a_broken_file_wait(void **state)
+{
+    (void)state;
+    struct both b;
+    struct ts_error err = {0};
+    setup(&b);
+    op(&b, 0, STO_OP_PUT, T0, 1);
+    op(&b, 0, STO_OP_PUT, T0 + TS_HOUR_MS, 2);
+    ship_flush(b.st);
+    sto_close(b.st, NULL);
+    b.st = NULL;
+    assert_true(t_faultfs_flip(b.f, "/db/files/00000001.t", 30, 0x10)); /* in its only block of points */
+    for (int start = 0; start < 2; start++) {
+        reopen(&b, true);
+        op(&b, 1, STO_OP_PUT, T0 - (2 + start) * TS_HOUR_MS, 3);
+        op(&b, 1, STO_OP_PUT, T0 + 1000, 4);
+        op(&b, 1, STO_OP_PUT, T0 + (4 + start) * TS_HOUR_MS, 5);
+        ship_flush(b.st);
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(sto_ship(b.st, &err), TS_ECORRUPT);
+            assert_int_equal(ship_stat(b.st, "ship.unreadable_hours"), 2);
+            assert_int_equal(r_stat(b.r, "shipped_points"), 2 + 2 * start);
+        }
+        assert_int_equal(ship_stat(b.st, "ship.errors"), 2);
+    }
+    assert_int_equal(sto_drop_shipped(b.st, STO_MAX_TS_MS, NULL), 0);
+    assert_in_range(ship_stat(b.st, "files.count"), 3, 5); /* those of the broken hours */
+    teardown(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +440,12 @@ int main(void)
         cmocka_unit_test(test_ship_marks__merges_leave_other_writers_alone),
         cmocka_unit_test(test_ship_marks__merges_go_on_beside_refused_rows),
         cmocka_unit_test(test_ship_marks__a_delete_waits_for_the_remote_store),
+        cmocka_unit_test(test_ship_marks__what_was_just_shipped_stays),
+        cmocka_unit_test(test_ship_marks__what_is_shipped_again_stays),
+        cmocka_unit_test(test_ship_marks__the_backlog_is_counted),
+        cmocka_unit_test(test_ship_marks__expired_points_are_counted),
+        cmocka_unit_test(test_ship_marks__hours_of_a_broken_file_wait),
+        cmocka_unit_test(test_ship_marks__few_earlier_marks_are_kept),
     };
     ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* errors are expected here */
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,156 @@
+/*
+ * cells_shared.c - small cells that a remote store shares with other programs.
+ */
+#include "storage/cells_shared.h"
+
+#include "base/time.h"
+
+#define TRIES 8 /* of a change that other writers come before */
+
+/* A shared cell during one call. */
+struct shared {
+    const struct sto_shared_cells *s;
+    struct ts_slice key;
+    struct ts_buf remote_key, before, value; /* of the copy; of the remote store */
+    struct sto_remote_call call;
+};
+
+static int begin(struct shared *c, int64_t wait_ms, struct ts_error *err)
+{
+    ts_buf_init(&c->remote_key, 0);
+    ts_buf_init(&c->before, 0);
+    ts_buf_init(&c->value, STO_CELL_MAX_VALUE_BYTES);
+    if (!c->s->remote || !c->s->key)
+        return TS_ENOTFOUND;
+    int rc = c->s->key(c->s->arg, c->key, &c->remote_key);
+    if (rc == 0 && ts_fs_is_nowait())
+        return ts_error_set(err, TS_EBUSY, "the remote store has to be waited for");
+    if (rc < 0 && rc != TS_ENOTFOUND)
+        return ts_error_set(err, rc, "there is no memory for the key of a cell");
+    c->call.deadline_ns = ts_clock_mono_ns() + wait_ms * 1000000;
+    return rc;
+}
+
+static void end(struct shared *c)
+{
+    ts_buf_release(&c->remote_key);
+    ts_buf_release(&c->before);
+    ts_buf_release(&c->value);
+}
+
+/* An error of the remote store for a client: that a time limit of ours has passed means that it cannot be reached. */
+static int failed(const struct shared *c, int rc, struct ts_error *err)
+{
+    if (rc != TS_EBACKEND && rc != TS_ETIMEOUT)
+        return rc;
+    struct ts_error why = err ? *err : (struct ts_error){.code = rc};
+    return ts_error_set(
+        err, TS_EBACKEND,
+        "%s, which keeps annotations and metadata, has not acknowledged this; try again later: %s",
+        c->s->remote->ops->name, why.text);
+}
+
+static int read_copy(struct shared *c)
+{
+    ts_buf_clear(&c->before);
+    int rc = sto_cellmap_get(c->s->map, c->key, &c->before);
+    return rc == TS_ENOTFOUND ? 0 : rc;
+}
+
+static int read_remote(struct shared *c, struct ts_error *err)
+{
+    ts_buf_clear(&c->value);
+    int rc = c->s->remote->ops->cell_get(c->s->remote, ts_buf_get(&c->remote_key), &c->call, &c->value, err);
+    return rc == TS_ENOTFOUND ? 0 : failed(c, rc, err);
+}
+
+/* Bring the copy up to date. A value that only the copy has stays: it may have been written before there was a remote store. */
+static int refresh(struct shared *c, struct ts_error *err)
+{
+    int rc = TS_EEXIST;
+    for (int i = 0; i < TRIES && rc == TS_EEXIST; i++) {
+        TS_TRY(read_copy(c));
+        TS_TRY(read_remote(c, err));
+        if (c->value.n == 0 || ts_slice_eq(ts_buf_get(&c->before), ts_buf_get(&c->value)))
+            return 0;
+        rc = sto_cellmap_cas(c->s->map, c->key, ts_buf_get(&c->before), ts_buf_get(&c->value), true, err);
+    }
+    return rc == TS_EEXIST ? 0
+                           : rc; /* others write all the time, and the last one of them looks at it, too */
+}
+
+/* The remote store has the value now; before is the copy from before. */
+static int follow(struct shared *c, struct ts_slice value, bool later, struct ts_error *err)
+{
+    int rc = sto_cellmap_cas(c->s->map, c->key, ts_buf_get(&c->before), value, later, err);
+    return rc == TS_EEXIST ? refresh(c, err) : rc;
+}
+
+static int swap(struct shared *c, struct ts_slice expected, struct ts_slice value, bool later,
+                struct ts_error *err)
+{
+    struct sto_remote *r = c->s->remote;
+    TS_TRY(read_copy(c));
+    int rc = r->ops->cell_cas(r, ts_buf_get(&c->remote_key), expected, value, &c->call, err);
+    if (rc == TS_EEXIST && expected.n && ts_slice_eq(ts_buf_get(&c->before), expected)) {
+        TS_TRY(read_remote(c, err));
+        if (c->value.n == 0) /* only the copy has the expected value */
+            rc = value.n ? r->ops->cell_cas(r, ts_buf_get(&c->remote_key), (struct ts_slice){"", 0}, value,
+                                            &c->call, err)
+                         : 0;
+    }
+    if (rc == 0)
+        return follow(c, value, later, err);
+    if (rc != TS_EEXIST)
+        return failed(c, rc, err);
+    TS_TRY(refresh(c, err));
+    return ts_error_set(err, TS_EEXIST, "the cell has another value");
+}
+
+static int replace(struct shared *c, struct ts_slice value, bool later, struct ts_error *err)
+{
+    struct sto_remote *r = c->s->remote;
+    int rc = TS_EEXIST;
+    for (int i = 0; i < TRIES && rc == TS_EEXIST; i++) {
+        TS_TRY(read_copy(c));
+        TS_TRY(read_remote(c, err));
+        rc = r->ops->cell_cas(r, ts_buf_get(&c->remote_key), ts_buf_get(&c->value), value, &c->call, err);
+    }
+    return rc == 0 ? follow(c, value, later, err) : failed(c, rc, err);
+}
+
+int sto_shared_put(const struct sto_shared_cells *s, struct ts_slice key, struct ts_slice value, bool later,
+                   struct ts_error *err)
+{
+    struct shared c = {.s = s, .key = key};
+    int rc = begin(&c, STO_SHARED_WRITE_MS, err);
+    if (rc == TS_ENOTFOUND)
+        rc = sto_cellmap_put(s->map, key, value, later, err);
+    else if (rc == 0)
+        rc = replace(&c, value, later, err);
+    end(&c);
+    return rc;
+}
+
+int sto_shared_cas(const struct sto_shared_cells *s, struct ts_slice key, struct ts_slice expected,
+                   struct ts_slice value, bool later, struct ts_error *err)
+{
+    struct shared c = {.s = s, .key = key};
+    int rc = begin(&c, STO_SHARED_WRITE_MS, err);
+    if (rc == TS_ENOTFOUND)
+        rc = sto_cellmap_cas(s->map, key, expected, value, later, err);
+    else if (rc == 0)
+        rc = swap(&c, expected, value, later, err);
+    end(&c);
+    return rc;
+}
+
+int sto_shared_refresh(const struct sto_shared_cells *s, struct ts_slice key, bool must, struct ts_error *err)
+{
+    struct shared c = {.s = s, .key = key};
+    int rc = begin(&c, must ? STO_SHARED_WRITE_MS : STO_SHARED_READ_MS, err);
+    if (rc == 0)
+        rc = refresh(&c, err);
+    end(&c);
+    return rc == TS_ENOTFOUND ? 0 : rc;
+}

@@ -79,6 +79,25 @@ bool qry_limit_late(struct qry_limit *l)
     return false;
 }
 
+bool qry_limit_continue(struct qry_limit *l)
+{
+    unsigned was = QRY_COMPLETE;
+    if (!l->allow_partial)
+        return false;
+    return atomic_compare_exchange_strong(&l->completeness, &was, QRY_INCOMPLETE) || was == QRY_INCOMPLETE;
+}
+
+bool qry_limit_incomplete(const struct qry_limit *l)
+{
+    return atomic_load(&l->completeness) == QRY_INCOMPLETE;
+}
+
+void qry_limit_commit(struct qry_limit *l)
+{
+    unsigned was = QRY_COMPLETE;
+    (void)atomic_compare_exchange_strong(&l->completeness, &was, QRY_COMMITTED);
+}
+
 /* Why the run must end now, in err; 0: it need not. read: points so far. */
 static int look(struct qry_budget *b, uint64_t read, struct ts_error *err)
 {

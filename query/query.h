@@ -33,6 +33,7 @@ enum qry_rollup_usage {
 struct qry_agg;     /* query/aggregators/agg.h */
 struct qry_rollups; /* query/execution/rollup.h */
 struct qry_filter;  /* query/filters/filter.h: one tag filter */
+struct qry_view;    /* query/view.h: names and series */
 
 /* How to downsample one series. */
 struct qry_downsample {
@@ -167,8 +168,11 @@ struct qry_spec {
     struct qry_where where;            /* only raw points that meet these conditions count */
     struct qry_top top;                /* only these series are shown */
     const struct qry_rollups *rollups; /* the caller of a run sets it; NULL = none */
-    struct ts_json_unknown unknown;    /* unknown members of the JSON body */
-    enum qry_times times;              /* how text and CSV print the times of points */
+    /* The names and series of the request, which several runs of it share; the caller of a run sets it, NULL: the run
+     * opens one of its own. */
+    struct qry_view *view;
+    struct ts_json_unknown unknown; /* unknown members of the JSON body */
+    enum qry_times times;           /* how text and CSV print the times of points */
     /* Bits of enum qry_kind: what a delete removes; 0 = what the query reads, points or histograms. */
     unsigned kinds;
 };
@@ -263,6 +267,12 @@ enum qry_refusal {
 };
 /** The configuration key of each limit, such as "query_max_points"; NULL for QRY_REFUSAL_NONE. */
 extern const char *const qry_refusal_keys[QRY_REFUSALS];
+/* Does an answer lack what only the remote store has? */
+enum qry_completeness {
+    QRY_COMPLETE,   /* it lacks nothing so far */
+    QRY_INCOMPLETE, /* the remote store has failed, and the answer comes from what is here */
+    QRY_COMMITTED, /* it was complete when its first bytes were sent, so the run must end if the remote store fails */
+};
 /* The limits of one run, shared with the thread that may cancel it. It must not move while a run uses it. */
 struct qry_limit {
     uint64_t max_points;      /* points read; 0 = none */
@@ -284,13 +294,22 @@ struct qry_limit {
     uint64_t n_read_bytes;    /* estimated bytes of files of all sub queries so far; of the planning thread */
     _Atomic unsigned refusal; /* enum qry_refusal: the limit that ended the run */
     _Atomic uint64_t n_looks; /* how often the run checked its limits */
-    uint64_t cancel_at_look;  /* for tests: the run is cancelled at this check; 0 = never */
-    struct qry_stats *stats;  /* the run fills it; may be NULL */
+    bool allow_partial;       /* where the remote store fails, the run continues with what is here */
+    _Atomic unsigned completeness; /* enum qry_completeness, set by the run; see qry_limit_commit */
+    uint64_t cancel_at_look;       /* for tests: the run is cancelled at this check; 0 = never */
+    struct qry_stats *stats;       /* the run fills it; may be NULL */
 };
 
 /** Has the run exceeded its time? With cpu_deadline_ns a thread that had to wait for a processor gets more time: the processor
  * time that is left extends deadline_ns. With cpu_deadline_ns only the thread of the run may call this, else any thread. */
 bool qry_limit_late(struct qry_limit *l);
+/** May the run continue although the remote store has failed? If so, the answer is incomplete from now on. Any thread. */
+bool qry_limit_continue(struct qry_limit *l);
+/** The remote store has failed, and the run continues without it. Any thread. */
+bool qry_limit_incomplete(const struct qry_limit *l);
+/** The caller is about to send the first bytes of the answer, with a mark if qry_limit_incomplete: an answer that is complete
+ * now will not become incomplete. */
+void qry_limit_commit(struct qry_limit *l);
 
 /* A result series. Borrowed during the callback. */
 struct qry_series {
@@ -440,6 +459,7 @@ int qry_delete_find(struct sto_store *st, const struct qry_spec *spec, struct qr
 /* The last point of a series, as for /api/query/last. */
 struct qry_last {
     const struct sto_series *series;
+    const struct qry_view *view; /* its names */
     int64_t ts_ms;
     struct ts_num value;
 };
@@ -464,7 +484,8 @@ int qry_run_last(struct sto_store *st, struct ts_pool *pool, const struct qry_la
 /* The newest points of one series, newest first. Borrowed during the callback. */
 struct qry_latest {
     const struct sto_series *series;
-    size_t n; /* points, at least 1 */
+    const struct qry_view *view; /* its names */
+    size_t n;                    /* points, at least 1 */
     const int64_t *ts_ms;
     const struct ts_num *v;
 };

@@ -52,13 +52,26 @@ struct searching {
     void *arg;                 /* for each */
 };
 
+/* A delete is logged here, so a series that only the remote store has enters the catalog. */
+static int enter(struct searching *s, const struct sto_series **series, struct ts_error *err)
+{
+    const struct qry_view *view = s->plan->spec->view;
+    struct sto_remote_tag tags[QRY_VIEW_MAX_TAGS];
+    struct sto_tag_text texts[QRY_VIEW_MAX_TAGS];
+    struct sto_remote_series names;
+    qry_view_names_of(view, *series, tags, &names);
+    for (size_t i = 0; i < names.n_tags; i++)
+        texts[i] = (struct sto_tag_text){tags[i].k, tags[i].v};
+    return sto_series_resolve(view->cat, sto_series_text(*series), (uint32_t)names.metric.n, texts,
+                              names.n_tags, true, series, err);
+}
+
 static int begin_series(void *arg, size_t pos, struct ts_error *err)
 {
     struct searching *s = arg;
-    (void)err;
     s->target.series = s->plan->series[pos];
     s->target.n_points = 0;
-    return 0;
+    return qry_series_foreign(s->target.series) ? enter(s, &s->target.series, err) : 0;
 }
 
 static int count_row(void *arg, const struct sto_row *row, struct ts_error *err)
@@ -98,12 +111,13 @@ static int find_internal(struct searching *s, const struct qry_plan *visible, un
                          struct ts_error *err)
 {
     struct sto_catalog *cat = sto_store_catalog(s->st);
+    struct qry_view *view = visible->spec->view;
     const struct qry_internal_metric *list;
     size_t n;
     int rc = 0;
     if (!(kinds & (QRY_KIND_ROLLUPS | QRY_KIND_HISTOGRAMS)))
         return 0;
-    qry_internal_list(cat, sto_uid_name(cat, STO_UID_METRIC, visible->metric), visible->arena, &list, &n);
+    qry_internal_list(cat, qry_view_name(view, STO_UID_METRIC, visible->metric), visible->arena, &list, &n);
     for (size_t i = 0; i < n && rc == 0; i++) {
         struct qry_plan plan = *visible;
         bool rollup = list[i].parts.kind == QRY_INTERNAL_ROLLUP;
@@ -111,7 +125,7 @@ static int find_internal(struct searching *s, const struct qry_plan *visible, un
         s->target.counts = rollup || ts_slice_is(list[i].parts.detail, "u");
         if (!(kinds & s->target.kind))
             continue;
-        qry_plan_rollup(cat, &plan, list[i].name);
+        TS_TRY(qry_plan_rollup(&plan, list[i].name, s->budget, err));
         rc = find_plan(s, &plan, err);
     }
     return rc;
@@ -127,7 +141,7 @@ static int find_sub(struct searching *s, const struct qry_spec *spec, size_t ind
     ts_arena_init(&arena, 0);
     arena.budget = s->budget->memory;
     s->target.sub = index;
-    int rc = qry_plan_select(s->st, spec, index, NULL, 0, s->budget, &arena, &plan, err);
+    int rc = qry_plan_select(spec, index, NULL, 0, s->budget, &arena, &plan, err);
     if (rc == 0)
         rc = find_internal(s, &plan, kinds, err);
     s->target.kind = QRY_KIND_POINTS;
@@ -142,6 +156,9 @@ int qry_delete_find(struct sto_store *st, const struct qry_spec *spec, struct qr
                     qry_delete_target_fn each, void *arg, struct ts_error *err)
 {
     struct qry_budget budget;
+    struct qry_view view;
+    struct qry_spec copy;
+    spec = qry_view_use(&view, st, limit, spec, &copy);
     struct searching s = {.st = st, .snap = sto_snap_take(st), .budget = &budget, .each = each, .arg = arg};
     int rc = 0;
     qry_budget_init(&budget, limit);
@@ -149,6 +166,7 @@ int qry_delete_find(struct sto_store *st, const struct qry_spec *spec, struct qr
     for (size_t i = 0; i < spec->n_subs && rc == 0; i++)
         rc = find_sub(&s, spec, i, err);
     sto_snap_release(s.snap);
+    qry_view_unuse(&view, spec);
     struct ts_error why;
     if (rc < 0 && qry_budget_result(&budget, &why) < 0 && err)
         *err = why;

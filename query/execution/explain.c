@@ -105,17 +105,18 @@ static int price(struct sto_snap *snap, const struct qry_plan *p, struct pricing
 
 /* --- kinds of sub queries --- */
 
-static int explain_histogram(struct sto_store *st, struct sto_snap *snap, const struct qry_plan *visible,
+static int explain_histogram(struct sto_snap *snap, struct qry_budget *budget, const struct qry_plan *visible,
                              struct pricing *pr, struct ts_error *err)
 {
-    struct sto_catalog *cat = sto_store_catalog(st);
+    struct qry_view *view = visible->spec->view;
     struct qry_buckets buckets;
     TS_TRY(qry_histogram_check(visible->sub, err));
-    qry_buckets_find(cat, sto_uid_name(cat, STO_UID_METRIC, visible->metric), visible->arena, &buckets);
+    TS_TRY(qry_buckets_find(view, qry_view_name(view, STO_UID_METRIC, visible->metric), visible->arena,
+                            &buckets, err));
     pr->e->reads = "histograms";
     for (size_t b = 0; b < buckets.n; b++) {
         struct qry_plan p = *visible;
-        qry_plan_rollup(cat, &p, buckets.metrics[b]);
+        TS_TRY(qry_plan_rollup(&p, buckets.metrics[b], budget, err));
         TS_TRY(qry_plan_range(snap, &p, err));
         TS_TRY(price(snap, &p, pr, err));
     }
@@ -133,7 +134,7 @@ static const char *reads_text(const struct qry_rollup_use *use, struct ts_arena 
     return text;
 }
 
-static int explain_attempt(struct sto_store *st, struct sto_snap *snap, const struct qry_plan *visible,
+static int explain_attempt(struct sto_snap *snap, struct qry_budget *budget, const struct qry_plan *visible,
                            const struct qry_rollup_use *use, struct pricing *pr, struct ts_error *err)
 {
     const char *specs[2] = {use->spec, use->divisor[0] ? use->divisor : NULL};
@@ -141,7 +142,7 @@ static int explain_attempt(struct sto_store *st, struct sto_snap *snap, const st
     for (size_t i = 0; i < 2 && (i == 0 || specs[i]); i++) {
         struct qry_plan p = *visible;
         if (use->internal)
-            qry_rollup_plan(sto_store_catalog(st), use, specs[i], &p);
+            TS_TRY(qry_rollup_plan(use, specs[i], &p, budget, err));
         TS_TRY(qry_plan_range(snap, &p, err));
         TS_TRY(price(snap, &p, pr, err));
     }
@@ -149,14 +150,14 @@ static int explain_attempt(struct sto_store *st, struct sto_snap *snap, const st
 }
 
 /* Rollups without data are ignored, as they are when the query runs. */
-static int explain_points(struct sto_store *st, struct sto_snap *snap, const struct qry_plan *visible,
+static int explain_points(struct sto_snap *snap, struct qry_budget *budget, const struct qry_plan *visible,
                           struct pricing *pr, struct ts_error *err)
 {
     struct qry_rollup_use use;
     const struct qry_explained before = *pr->e;
     TS_TRY(qry_rollup_choose(visible->spec, visible->sub, 0, &use, err));
     for (unsigned attempt = 1;; attempt++) {
-        TS_TRY(explain_attempt(st, snap, visible, &use, pr, err));
+        TS_TRY(explain_attempt(snap, budget, visible, &use, pr, err));
         if (!use.internal || pr->e->total.n_rows + pr->e->total.n_sums > 0)
             return 0;
         struct qry_rollup_use next;
@@ -169,11 +170,10 @@ static int explain_points(struct sto_store *st, struct sto_snap *snap, const str
     }
 }
 
-static int explain_sub(struct sto_store *st, struct sto_snap *snap, const struct qry_spec *spec, size_t s,
+static int explain_sub(struct sto_snap *snap, const struct qry_spec *spec, size_t s,
                        struct qry_budget *budget, struct ts_arena *arena, struct qry_explained *e,
                        struct ts_error *err)
 {
-    struct sto_catalog *cat = sto_store_catalog(st);
     struct pricing pr = {.e = e, .arena = arena};
     struct qry_plan p;
     *e = (struct qry_explained){.sub = &spec->subs[s], .reads = "points"};
@@ -183,14 +183,16 @@ static int explain_sub(struct sto_store *st, struct sto_snap *snap, const struct
         *one = *spec;
         one->subs = &spec->subs[s];
         one->n_subs = 1;
-        TS_TRY(qry_totals_plan(st, snap, one, budget->limit, arena, &p, err));
+        TS_TRY(qry_totals_plan(snap, one, budget->limit, arena, &p, err));
         rc = price(snap, &p, &pr, err);
     } else {
-        TS_TRY(qry_plan_select(st, spec, s, NULL, 0, budget, arena, &p, err));
-        rc = qry_sub_is_histogram(&spec->subs[s]) ? explain_histogram(st, snap, &p, &pr, err)
-                                                  : explain_points(st, snap, &p, &pr, err);
+        TS_TRY(qry_plan_select(spec, s, NULL, 0, budget, arena, &p, err));
+        rc = qry_sub_is_histogram(&spec->subs[s]) ? explain_histogram(snap, budget, &p, &pr, err)
+                                                  : explain_points(snap, budget, &p, &pr, err);
     }
-    e->metric = sto_uid_name(cat, STO_UID_METRIC, p.metric);
+    struct ts_slice name =
+        qry_view_name(spec->view, STO_UID_METRIC, p.metric); /* of the view, which is closed */
+    e->metric = (struct ts_slice){ts_arena_strndup(arena, name.n ? name.p : "", name.n), name.n};
     e->n_series = p.n;
     e->n_groups = p.n_groups;
     if (e->n_files)
@@ -227,6 +229,9 @@ static void explain_limits(struct qry_explain *x, const struct qry_limit *limit,
 int qry_explain(struct sto_store *st, const struct qry_spec *spec, struct qry_limit *limit,
                 int64_t timeout_ms, struct ts_arena *arena, struct qry_explain *out, struct ts_error *err)
 {
+    struct qry_view view;
+    struct qry_spec copy;
+    spec = qry_view_use(&view, st, limit, spec, &copy);
     struct sto_snap *snap = sto_snap_take(st);
     struct qry_budget budget;
     int rc = 0;
@@ -235,7 +240,7 @@ int qry_explain(struct sto_store *st, const struct qry_spec *spec, struct qry_li
     *out = (struct qry_explain){.n_subs = spec->n_subs};
     out->subs = ts_arena_zalloc(arena, (spec->n_subs + 1) * sizeof *out->subs);
     for (size_t s = 0; s < spec->n_subs && rc == 0; s++) {
-        rc = explain_sub(st, snap, spec, s, &budget, arena, &out->subs[s], err);
+        rc = explain_sub(snap, spec, s, &budget, arena, &out->subs[s], err);
         for (size_t i = 0; rc == 0 && i < out->subs[s].n_files; i++) {
             struct sto_scan_cost *c = &out->subs[s].files[i];
             if (c->broken) /* copied, since the text belongs to the snapshot */
@@ -243,6 +248,7 @@ int qry_explain(struct sto_store *st, const struct qry_spec *spec, struct qry_li
         }
     }
     sto_snap_release(snap);
+    qry_view_unuse(&view, spec);
     if (rc == 0)
         explain_limits(out, limit, timeout_ms);
     return rc;

@@ -111,14 +111,14 @@ static int cmp_found(const void *a, const void *b)
     return qry_bucket_cmp(&((const struct found *)a)->b, &((const struct found *)b)->b);
 }
 
-void qry_buckets_find(struct sto_catalog *cat, struct ts_slice metric, struct ts_arena *arena,
-                      struct qry_buckets *out)
+int qry_buckets_find(struct qry_view *view, struct ts_slice metric, struct ts_arena *arena,
+                     struct qry_buckets *out, struct ts_error *err)
 {
     struct finder f = {.arena = arena};
     struct ts_buf prefix;
     ts_buf_init(&prefix, 0);
     qry_internal_buckets(metric, &prefix);
-    sto_uid_suggest(cat, STO_UID_METRIC, ts_buf_get(&prefix), SIZE_MAX, find_one, &f);
+    int rc = qry_view_suggest(view, STO_UID_METRIC, ts_buf_get(&prefix), SIZE_MAX, find_one, &f, err);
     ts_buf_release(&prefix);
     if (f.n)
         qsort(f.found, f.n, sizeof *f.found, cmp_found);
@@ -130,6 +130,7 @@ void qry_buckets_find(struct sto_catalog *cat, struct ts_slice metric, struct ts
         out->metrics[i] = f.found[i].metric;
     }
     ts_free(f.found);
+    return rc;
 }
 
 /* --- answers --- */
@@ -320,8 +321,8 @@ static const struct qry_sub *bucket_sub(const struct qry_sub *sub, bool compat, 
     return one;
 }
 
-static int read_buckets(struct qry_histogram *h, struct sto_store *st, struct sto_snap *snap,
-                        struct ts_pool *pool, struct qry_budget *budget, struct ts_error *err)
+static int read_buckets(struct qry_histogram *h, struct sto_snap *snap, struct ts_pool *pool,
+                        struct qry_budget *budget, struct ts_error *err)
 {
     struct ts_arena *arena = h->visible.arena;
     const struct qry_sub *sub = bucket_sub(h->visible.sub, h->visible.spec->compat, arena);
@@ -332,7 +333,7 @@ static int read_buckets(struct qry_histogram *h, struct sto_store *st, struct st
         struct qry_plan *p = &h->runs[b].plan;
         *p = h->visible;
         p->sub = sub;
-        qry_plan_rollup(sto_store_catalog(st), p, h->buckets.metrics[b]);
+        TS_TRY(qry_plan_rollup(p, h->buckets.metrics[b], budget, err));
         TS_TRY(qry_budget_look(budget, err));
         TS_TRY(qry_plan_range(snap, p, err));
         TS_TRY(qry_plan_afford(p, snap, budget, err));
@@ -344,16 +345,17 @@ static int read_buckets(struct qry_histogram *h, struct sto_store *st, struct st
     return 0;
 }
 
-int qry_histogram_read(struct sto_store *st, struct sto_snap *snap, struct ts_pool *pool,
-                       const struct qry_spec *spec, size_t s, struct qry_budget *budget,
-                       struct ts_arena *arena, struct qry_histogram *out, struct ts_error *err)
+int qry_histogram_read(struct sto_snap *snap, struct ts_pool *pool, const struct qry_spec *spec, size_t s,
+                       struct qry_budget *budget, struct ts_arena *arena, struct qry_histogram *out,
+                       struct ts_error *err)
 {
-    struct sto_catalog *cat = sto_store_catalog(st);
+    struct qry_view *view = spec->view;
     *out = (struct qry_histogram){.budget = budget};
     TS_TRY(qry_histogram_check(&spec->subs[s], err));
-    TS_TRY(qry_plan_select(st, spec, s, NULL, 0, budget, arena, &out->visible, err));
-    qry_buckets_find(cat, sto_uid_name(cat, STO_UID_METRIC, out->visible.metric), arena, &out->buckets);
-    TS_TRY(read_buckets(out, st, snap, pool, budget, err));
+    TS_TRY(qry_plan_select(spec, s, NULL, 0, budget, arena, &out->visible, err));
+    TS_TRY(qry_buckets_find(view, qry_view_name(view, STO_UID_METRIC, out->visible.metric), arena,
+                            &out->buckets, err));
+    TS_TRY(read_buckets(out, snap, pool, budget, err));
     for (size_t b = 0; b < out->buckets.n; b++) {
         const struct qry_plan *p = &out->runs[b].plan;
         for (size_t i = 0; i < p->n; i++)
@@ -363,11 +365,10 @@ int qry_histogram_read(struct sto_store *st, struct sto_snap *snap, struct ts_po
     return 0;
 }
 
-int qry_histogram_answer(struct sto_store *st, const struct qry_histogram *h, qry_series_fn emit, void *arg,
-                         struct ts_error *err)
+int qry_histogram_answer(const struct qry_histogram *h, qry_series_fn emit, void *arg, struct ts_error *err)
 {
-    struct sto_catalog *cat = sto_store_catalog(st);
     const struct qry_plan *p = &h->visible;
+    const struct qry_view *view = p->spec->view;
     const struct qry_result **sums = qry_arena_zero(p->arena, h->buckets.n, sizeof(*sums), err);
     /* first group of each bucket that is not emitted yet */
     size_t *next = sums ? qry_arena_zero(p->arena, h->buckets.n, sizeof *next, err) : NULL;
@@ -382,8 +383,8 @@ int qry_histogram_answer(struct sto_store *st, const struct qry_histogram *h, qr
         }
         ts_arena_init(&arena, 0);
         arena.budget = h->budget->memory;
-        rc = qry_labels_make(cat, p, &p->groups[g], p->spec->show_tsuids, h->budget, &arena, &l, err);
-        struct qry_series base = qry_labels_series(cat, p, &p->groups[g], &l);
+        rc = qry_labels_make(view, p, &p->groups[g], p->spec->show_tsuids, h->budget, &arena, &l, err);
+        struct qry_series base = qry_labels_series(view, p, &p->groups[g], &l);
         if (rc == 0 && l.n_series)
             rc = emit_group(h, sums, &base, emit, arg, err);
         ts_arena_release(&arena);

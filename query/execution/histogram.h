@@ -37,9 +37,9 @@ struct qry_buckets {
     struct ts_slice *metrics; /* their internal metrics */
     size_t n;                 /* number of buckets */
 };
-/** Find all buckets of a metric. */
-void qry_buckets_find(struct sto_catalog *cat, struct ts_slice metric, struct ts_arena *arena,
-                      struct qry_buckets *out);
+/** Find all buckets of a metric, here and in the remote store. Errors of qry_view_suggest; *out is empty then. */
+int qry_buckets_find(struct qry_view *view, struct ts_slice metric, struct ts_arena *arena,
+                     struct qry_buckets *out, struct ts_error *err);
 
 /** Percentile p (in percent) of the counts of n buckets: the middle of the first bucket whose cumulative share is
  * at least p percent; -1 for p < 1 or p > 100; NaN if all counts are 0. Ignores underflow and overflow. */
@@ -54,13 +54,12 @@ struct qry_histogram {
 };
 /** Plan and read sub query s of a spec. The caller must call qry_histogram_close; the rest of the memory
  * belongs to the arena. Errors as for qry_run. */
-int qry_histogram_read(struct sto_store *st, struct sto_snap *snap, struct ts_pool *pool,
-                       const struct qry_spec *spec, size_t s, struct qry_budget *budget,
-                       struct ts_arena *arena, struct qry_histogram *out, struct ts_error *err);
+int qry_histogram_read(struct sto_snap *snap, struct ts_pool *pool, const struct qry_spec *spec, size_t s,
+                       struct qry_budget *budget, struct ts_arena *arena, struct qry_histogram *out,
+                       struct ts_error *err);
 /** For each group emit one output per percentile, then one per bucket. Cost per group: O(points of all
  * buckets + times x buckets). */
-int qry_histogram_answer(struct sto_store *st, const struct qry_histogram *h, qry_series_fn emit, void *arg,
-                         struct ts_error *err);
+int qry_histogram_answer(const struct qry_histogram *h, qry_series_fn emit, void *arg, struct ts_error *err);
 /** Release the memory. Idempotent. */
 void qry_histogram_close(struct qry_histogram *h);
 

@@ -57,8 +57,8 @@ static int make_tsuids(const struct qry_plan *p, const struct qry_group *g, stru
         return qry_memory_code(err);
     ts_buf_init(&buf, 0);
     for (size_t i = 0; i < g->n && rc == 0; i++) {
-        if (!p->has_data[g->members[i]])
-            continue;
+        if (!p->has_data[g->members[i]] || qry_series_foreign(qry_plan_shown(p, g->members[i])))
+            continue; /* its ids mean nothing to the client */
         ts_buf_clear(&buf);
         qry_tsuid(qry_plan_shown(p, g->members[i]), &buf);
         char *text = qry_arena_take(arena, buf.n, 1, err);
@@ -88,7 +88,7 @@ static int find_keys(const struct qry_plan *p, const struct qry_group *g, struct
     return 0;
 }
 
-int qry_labels_make(const struct sto_catalog *cat, const struct qry_plan *p, const struct qry_group *g,
+int qry_labels_make(const struct qry_view *view, const struct qry_plan *p, const struct qry_group *g,
                     bool tsuids, struct qry_budget *budget, struct ts_arena *arena, struct qry_labels *out,
                     struct ts_error *err)
 {
@@ -101,22 +101,22 @@ int qry_labels_make(const struct sto_catalog *cat, const struct qry_plan *p, con
         rc = out->agg_tags ? 0 : qry_memory_code(err);
     }
     for (size_t i = 0; i < keys.n && rc == 0; i++) {
-        struct ts_slice name = sto_uid_name(cat, STO_UID_TAGK, keys.key[i].k);
+        struct ts_slice name = qry_view_name(view, STO_UID_TAGK, keys.key[i].k);
         if (keys.key[i].differs)
             out->agg_tags[out->n_agg_tags++] = name;
         else
             out->tags[out->n_tags++] =
-                (struct sto_tag_text){name, sto_uid_name(cat, STO_UID_TAGV, keys.key[i].v)};
+                (struct sto_tag_text){name, qry_view_name(view, STO_UID_TAGV, keys.key[i].v)};
     }
     ts_budget_free(budget->memory, keys.key, keys.cap * sizeof *keys.key);
     return rc == 0 && tsuids ? make_tsuids(p, g, budget, arena, out, err) : rc;
 }
 
-struct qry_series qry_labels_series(const struct sto_catalog *cat, const struct qry_plan *p,
+struct qry_series qry_labels_series(const struct qry_view *view, const struct qry_plan *p,
                                     const struct qry_group *g, const struct qry_labels *l)
 {
     return (struct qry_series){.sub = p->index,
-                               .metric = sto_uid_name(cat, STO_UID_METRIC, p->shown_metric),
+                               .metric = qry_view_name(view, STO_UID_METRIC, p->shown_metric),
                                .tags = l->tags,
                                .n_tags = l->n_tags,
                                .agg_tags = l->agg_tags,

@@ -18,12 +18,12 @@ struct qry_labels {
     size_t n_series; /* series with data; 0: there is no output */
 };
 /** Compute the labels of a group from those of its series that have data. Memory of the arena; names belong
- * to the catalog. TS_ELIMIT, errors of qry_budget_look. Cost: O(series of the group). */
-int qry_labels_make(const struct sto_catalog *cat, const struct qry_plan *p, const struct qry_group *g,
+ * to the view. TS_ELIMIT, errors of qry_budget_look. Cost: O(series of the group). */
+int qry_labels_make(const struct qry_view *view, const struct qry_plan *p, const struct qry_group *g,
                     bool tsuids, struct qry_budget *budget, struct ts_arena *arena, struct qry_labels *out,
                     struct ts_error *err);
 /** Make an output with these labels and without points. It borrows from the plan, the group and l. */
-struct qry_series qry_labels_series(const struct sto_catalog *cat, const struct qry_plan *p,
+struct qry_series qry_labels_series(const struct qry_view *view, const struct qry_plan *p,
                                     const struct qry_group *g, const struct qry_labels *l);
 
 #endif

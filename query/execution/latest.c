@@ -42,6 +42,7 @@ struct tail {
 
 struct latest_run {
     struct sto_snap *snap;
+    struct qry_view *view;
     struct qry_budget budget;
     uint32_t metric;
     size_t want;                    /* number of points requested of each series */
@@ -72,35 +73,39 @@ struct hour {
 
 /* --- selecting series --- */
 /* Set the error for a name that does not exist, with similar names. */
-static int nobody_sent(struct sto_catalog *cat, bool compat, enum sto_uid_kind kind, struct ts_slice name,
+static int nobody_sent(const struct qry_view *view, bool compat, enum sto_uid_kind kind, struct ts_slice name,
                        int rc, struct ts_error *err)
 {
     if (rc == TS_ENOTFOUND && !compat)
-        qry_select_near(cat, kind, name, NULL, err);
+        qry_select_near(view, kind, name, NULL, err);
     return rc;
 }
 
 /* Ids of the values "a|b"; "*" is any value. */
-static int parse_values(struct sto_catalog *cat, struct ts_slice in, bool compat, struct ts_arena *arena,
-                        struct sto_tag_cond *c, struct ts_error *err)
+static int parse_values(struct qry_view *view, struct ts_slice in, bool compat, struct ts_arena *arena,
+                        struct sto_tag_cond *c, struct qry_view_cond *names, struct ts_error *err)
 {
     if (ts_slice_is(in, "*"))
         return 0;
-    uint32_t *ids = ts_arena_alloc(arena, (in.n / 2 + 1) * sizeof *ids);
-    struct ts_slice v;
+    uint32_t *ids = ts_arena_alloc(arena, (in.n / 2 + 1) * sizeof *ids), id = 0;
+    struct ts_slice *values = ts_arena_alloc(arena, (in.n / 2 + 1) * sizeof *values), v;
     c->values = ids;
+    names->values = values;
     while (ts_slice_next(&in, '|', &v)) {
-        if (v.n && sto_uid_find(cat, STO_UID_TAGV, v, &ids[c->n_values++]) < 0)
-            return nobody_sent(
-                cat, compat, STO_UID_TAGV, v,
-                ts_error_set(err, TS_ENOTFOUND, "No such name for 'tagv': '%.*s'", TS_SHOWN(v, 150)), err);
+        if (!v.n)
+            continue;
+        TS_TRY(nobody_sent(view, compat, STO_UID_TAGV, v, qry_select_tagv(view, v, &id, err), err));
+        values[names->n_values++] = v;
+        if (id < STO_FOREIGN)
+            ids[c->n_values++] = id; /* the catalog has no others */
     }
     return 0;
 }
 
 /* Conditions from "{k=v,...}". */
-static int parse_conds(struct sto_catalog *cat, struct ts_slice in, bool compat, struct ts_arena *arena,
-                       struct sto_tag_cond *conds, size_t *out_n, struct ts_error *err)
+static int parse_conds(struct qry_view *view, struct ts_slice in, bool compat, struct ts_arena *arena,
+                       struct sto_tag_cond *conds, struct qry_view_cond *names, size_t *out_n,
+                       struct ts_error *err)
 {
     struct ts_slice item;
     *out_n = 0;
@@ -112,10 +117,11 @@ static int parse_conds(struct sto_catalog *cat, struct ts_slice in, bool compat,
             return ts_error_set(err, TS_EINVAL, "When parsing tag '%.*s': invalid tag: %.*s", (int)item.n,
                                 item.p, (int)item.n, item.p);
         struct ts_slice k = {item.p, (size_t)(eq - item.p)}, v = {eq + 1, item.n - k.n - 1};
+        names[*out_n] = (struct qry_view_cond){.tagk = k};
         struct sto_tag_cond *c = &conds[(*out_n)++];
         *c = (struct sto_tag_cond){0};
-        TS_TRY(nobody_sent(cat, compat, STO_UID_TAGK, k, qry_select_tagk(cat, k, &c->tagk, err), err));
-        TS_TRY(parse_values(cat, v, compat, arena, c, err));
+        TS_TRY(nobody_sent(view, compat, STO_UID_TAGK, k, qry_select_tagk(view, k, &c->tagk, err), err));
+        TS_TRY(parse_values(view, v, compat, arena, c, &names[*out_n - 1], err));
     }
     return 0;
 }
@@ -131,32 +137,45 @@ static int select_tsuid(struct sto_catalog *cat, struct ts_slice tsuid, struct t
 }
 
 /* Select the series of a request by names or by TSUID. */
-static int select_series(struct sto_catalog *cat, const struct qry_last_request *ask,
-                         struct qry_budget *budget, struct ts_arena *arena, struct latest_set *out,
-                         struct ts_error *err)
+static int select_series(struct qry_view *view, const struct qry_last_request *ask, struct qry_budget *budget,
+                         struct ts_arena *arena, struct latest_set *out, struct ts_error *err)
 {
     struct ts_slice text = ask->timeseries;
     const char *open = text.n ? memchr(text.p, '{', text.n) : NULL;
     struct ts_slice metric = {text.p, open ? (size_t)(open - text.p) : text.n};
     struct sto_tag_cond *conds = NULL;
+    struct qry_view_cond *names = NULL;
     size_t n_conds = 0;
     roaring_bitmap_t *set;
-    struct sto_select_ctl ctl = qry_select_ctl(budget);
     if (ask->tsuid.n)
-        return select_tsuid(cat, ask->tsuid, arena, out, err);
+        return select_tsuid(view->cat, ask->tsuid, arena, out, err);
     if (!metric.n)
         return ts_error_set(err, TS_EINVAL, "Missing the metric of a timeseries");
     if (open && text.p[text.n - 1] != '}')
         return ts_error_set(err, TS_EINVAL, "Missing '}' at the end of: %.*s", (int)text.n, text.p);
-    TS_TRY(nobody_sent(cat, ask->compat, STO_UID_METRIC, metric,
-                       qry_select_metric(cat, metric, &out->metric, err), err));
+    TS_TRY(nobody_sent(view, ask->compat, STO_UID_METRIC, metric,
+                       qry_select_metric(view, metric, &out->metric, err), err));
     if (open) {
         struct ts_slice in = {open + 1, text.n - metric.n - 2};
         conds = ts_arena_alloc(arena, (in.n / 2 + 2) * sizeof *conds);
-        TS_TRY(parse_conds(cat, in, ask->compat, arena, conds, &n_conds, err));
+        names = ts_arena_alloc(arena, (in.n / 2 + 2) * sizeof *names);
+        TS_TRY(parse_conds(view, in, ask->compat, arena, conds, names, &n_conds, err));
     }
-    TS_TRY(sto_select(cat, out->metric, conds, n_conds, ask->only, &ctl, &set, err));
-    return qry_select_series(cat, set, budget, arena, &out->series, &out->n, err);
+    TS_TRY(qry_select_here(view, out->metric, conds, n_conds, ask->only, budget, &set, err));
+    struct qry_view_ask remote = {.metric = metric,
+                                  .conds = names,
+                                  .n_conds = n_conds,
+                                  .explicit_keys = ask->only,
+                                  .from_ms = STO_MIN_TS_MS,
+                                  .to_ms = ask->at_on ? ask->at_ms : STO_MAX_TS_MS};
+    int64_t hours = (STO_MAX_TS_MS - TS_DAY_MS) / TS_HOUR_MS;
+    if (ask->back_scan_hours > 0 && ask->back_scan_hours < hours)
+        remote.from_ms = (ask->at_on ? ask->at_ms : ask->now_ms) - (ask->back_scan_hours + 1) * TS_HOUR_MS;
+    int rc = qry_view_add(view, &remote, budget, set, err);
+    if (rc < 0)
+        roaring_bitmap_free(set);
+    TS_TRY(rc);
+    return qry_select_series(view, set, budget, arena, &out->series, &out->n, err);
 }
 
 /* --- reading --- */
@@ -187,6 +206,7 @@ static struct qry_reading reading(struct piece *p, size_t a, size_t b, int64_t f
     p->base = a;
     return (struct qry_reading){.snap = r->snap,
                                 .budget = &p->r->budget,
+                                .view = r->view,
                                 .metric = r->metric,
                                 .series = r->left + p->first + a,
                                 .n = b - a,
@@ -409,7 +429,7 @@ static int emit_all(struct latest_run *r, const struct latest_set *set, qry_late
     size_t step = 0;
     for (size_t i = 0; i < set->n && rc >= 0; i++) {
         const struct tail *t = &r->all[i];
-        struct qry_latest out = {set->series[i], t->n, t->ts, t->v};
+        struct qry_latest out = {set->series[i], r->view, t->n, t->ts, t->v};
         rc = qry_budget_step(&r->budget, &step, err);
         if (t->n && rc == 0)
             rc = emit(arg, &out, err);
@@ -427,9 +447,8 @@ static int give_one_each(struct latest_run *r, size_t n, struct ts_arena *arena,
     return v ? 0 : qry_memory_code(err);
 }
 
-static int run_set(struct latest_run *r, struct sto_store *st, struct ts_pool *pool,
-                   const struct qry_last_request *ask, const struct latest_set *set, struct ts_arena *arena,
-                   struct ts_error *err)
+static int run_set(struct latest_run *r, struct ts_pool *pool, const struct qry_last_request *ask,
+                   const struct latest_set *set, struct ts_arena *arena, struct ts_error *err)
 {
     r->metric = set->metric;
     r->n_left = set->n;
@@ -441,33 +460,35 @@ static int run_set(struct latest_run *r, struct sto_store *st, struct ts_pool *p
         r->left[i] = set->series[i];
         r->place[i] = i;
     }
-    r->snap = sto_snap_take(st);
-    int rc = search(r, pool, ask, err);
-    sto_snap_release(r->snap);
-    return rc;
+    return search(r, pool, ask, err);
 }
 
 int qry_run_latest(struct sto_store *st, struct ts_pool *pool, const struct qry_last_request *ask,
                    struct qry_limit *limit, qry_latest_fn emit, void *arg, struct ts_error *err)
 {
-    struct latest_run r = {.want = ask->n ? ask->n : 1};
+    struct qry_view view;
+    struct latest_run r = {.want = ask->n ? ask->n : 1, .view = &view};
     struct latest_set set = {0};
     struct ts_arena arena;
     ts_arena_init(&arena, 0);
     qry_budget_init(&r.budget, limit);
     arena.budget = r.budget.memory;
-    int rc = select_series(sto_store_catalog(st), ask, &r.budget, &arena, &set, err);
+    qry_view_open(&view, st, limit);
+    r.snap = sto_snap_take(st); /* before the remote store is read */
+    int rc = select_series(&view, ask, &r.budget, &arena, &set, err);
     if (rc == 0 && set.n) {
         r.all = qry_arena_zero(&arena, set.n, sizeof *r.all, err);
         rc = !r.all ? qry_memory_code(err) : r.want == 1 ? give_one_each(&r, set.n, &arena, err) : 0;
         if (rc == 0)
-            rc = run_set(&r, st, pool, ask, &set, &arena, err);
+            rc = run_set(&r, pool, ask, &set, &arena, err);
         if (rc == 0)
             rc = emit_all(&r, &set, emit, arg, err);
         for (size_t i = 0; r.all && i < set.n && r.want > 1; i++)
             tail_release(&r.all[i], &r.budget);
     }
+    sto_snap_release(r.snap);
     ts_arena_release(&arena);
+    qry_view_close(&view);
     return rc < 0 ? rc : 0;
 }
 
@@ -480,7 +501,7 @@ struct single {
 static int emit_single(void *arg, const struct qry_latest *p, struct ts_error *err)
 {
     const struct single *s = arg;
-    struct qry_last out = {p->series, p->ts_ms[0], p->v[0]};
+    struct qry_last out = {p->series, p->view, p->ts_ms[0], p->v[0]};
     return s->emit(s->arg, &out, err);
 }
 

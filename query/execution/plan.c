@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "query/breakdowns/breakdown.h"
+#include "query/execution/rollup.h"
 #include "query/execution/select.h"
 #include "query/sort.h"
 
@@ -110,51 +111,48 @@ static int from_tsuids(struct sto_catalog *cat, struct qry_plan *p, struct ts_er
     return 0;
 }
 
-/* Name similar keys for the first key of the filters that does not exist. */
-static void near_filter(struct sto_catalog *cat, const struct qry_sub *sub, struct ts_error *err)
-{
-    uint32_t id;
-    for (size_t i = 0; i < sub->n_filters; i++)
-        if (qry_select_tagk(cat, sub->filters[i].tagk, &id, NULL) < 0) {
-            qry_select_near(cat, STO_UID_TAGK, sub->filters[i].tagk, NULL, err);
-            return;
-        }
-}
-
-static int from_filters(struct sto_catalog *cat, struct qry_plan *p, struct qry_budget *budget,
+static int from_filters(struct qry_view *view, struct qry_plan *p, struct qry_budget *budget,
                         struct ts_error *err)
 {
     const struct qry_sub *sub = p->sub;
     roaring_bitmap_t *set;
-    int rc = qry_select_metric(cat, sub->metric, &p->metric, err);
+    int rc = qry_select_metric(view, sub->metric, &p->metric, err);
     if (rc == TS_ENOTFOUND && !p->spec->compat)
-        qry_select_near(cat, STO_UID_METRIC, sub->metric, NULL, err);
+        qry_select_near(view, STO_UID_METRIC, sub->metric, NULL, err);
     TS_TRY(rc);
-    rc = qry_select_filters(cat, p->metric, sub->filters, sub->n_filters, sub->explicit_tags,
-                            p->spec->values_must_exist, budget, p->arena, &set, err);
+    struct qry_selection what = {.metric_name = sub->metric,
+                                 .metric = p->metric,
+                                 .filters = sub->filters,
+                                 .n = sub->n_filters,
+                                 .explicit_tags = sub->explicit_tags,
+                                 .must_exist = p->spec->values_must_exist};
+    qry_select_range(p->spec, sub, &what.from_ms, &what.to_ms);
+    if (view->remote)
+        TS_TRY(qry_rollup_metrics(p->spec, sub, p->arena, &what.internal, &what.n_internal, err));
+    rc = qry_select_filters(view, &what, budget, p->arena, &set, err);
     if (rc == TS_ENOTFOUND && !p->spec->compat)
-        near_filter(cat, sub, err);
+        qry_select_near_filter(view, sub, err);
     TS_TRY(rc);
-    return qry_select_series(cat, set, budget, p->arena, &p->series, &p->n, err);
+    return qry_select_series(view, set, budget, p->arena, &p->series, &p->n, err);
 }
 
 /* Ids of the keys to group by, ascending, each once; for totals, names are in the order of the request. */
-static int grouping_keys(struct sto_catalog *cat, struct qry_plan *p, const struct ts_slice *by_keys,
+static int grouping_keys(struct qry_view *view, struct qry_plan *p, const struct ts_slice *by_keys,
                          size_t n_by_keys, struct ts_error *err)
 {
     const struct qry_sub *sub = p->sub;
     p->keys = ts_arena_alloc(p->arena, (n_by_keys + sub->n_filters + 1) * sizeof *p->keys);
     for (size_t i = 0; i < n_by_keys; i++) {
-        int rc = qry_select_tagk(cat, by_keys[i], &p->keys[p->n_keys++], err);
+        int rc = qry_select_tagk(view, by_keys[i], &p->keys[p->n_keys++], err);
         if (rc == TS_ENOTFOUND && !p->spec->compat)
-            qry_select_near(cat, STO_UID_TAGK, by_keys[i], qry_breakdown_names(), err);
+            qry_select_near(view, STO_UID_TAGK, by_keys[i], qry_breakdown_names(), err);
         TS_TRY(rc);
     }
     if (by_keys)
         return 0;
     for (size_t i = 0; i < sub->n_filters; i++)
         if (sub->filters[i].group_by)
-            TS_TRY(qry_select_tagk(cat, sub->filters[i].tagk, &p->keys[p->n_keys++], err));
+            TS_TRY(qry_select_tagk(view, sub->filters[i].tagk, &p->keys[p->n_keys++], err));
     qsort(p->keys, p->n_keys, sizeof *p->keys, cmp_u32);
     size_t n = 0;
     for (size_t i = 0; i < p->n_keys; i++)
@@ -211,11 +209,11 @@ static void drop_unwanted(struct qry_plan *p)
     p->n = n;
 }
 
-struct ts_slice qry_plan_value_name(const struct sto_catalog *cat, uint32_t id)
+struct ts_slice qry_plan_value_name(const struct qry_view *view, uint32_t id)
 {
     return id == QRY_NO_VALUE ? TS_SLICE_LIT("(none)")
            : id == QRY_OTHERS ? TS_SLICE_LIT("(others)")
-                              : sto_uid_name(cat, STO_UID_TAGV, id);
+                              : qry_view_name(view, STO_UID_TAGV, id);
 }
 
 /* A group that was found while series are collected. */
@@ -361,16 +359,16 @@ static int single_groups(struct qry_plan *p, struct qry_budget *budget, struct t
     return 0;
 }
 
-int qry_plan_select(struct sto_store *st, const struct qry_spec *spec, size_t index,
-                    const struct ts_slice *by_keys, size_t n_by_keys, struct qry_budget *budget,
-                    struct ts_arena *arena, struct qry_plan *out, struct ts_error *err)
+int qry_plan_select(const struct qry_spec *spec, size_t index, const struct ts_slice *by_keys,
+                    size_t n_by_keys, struct qry_budget *budget, struct ts_arena *arena, struct qry_plan *out,
+                    struct ts_error *err)
 {
-    struct sto_catalog *cat = sto_store_catalog(st);
+    struct qry_view *view = spec->view;
     struct qry_plan *p = out;
     *p = (struct qry_plan){.spec = spec, .sub = &spec->subs[index], .index = index, .arena = arena};
-    TS_TRY(p->sub->n_tsuids ? from_tsuids(cat, p, err) : from_filters(cat, p, budget, err));
+    TS_TRY(p->sub->n_tsuids ? from_tsuids(view->cat, p, err) : from_filters(view, p, budget, err));
     p->shown_metric = p->metric;
-    TS_TRY(grouping_keys(cat, p, by_keys, n_by_keys, err));
+    TS_TRY(grouping_keys(view, p, by_keys, n_by_keys, err));
     p->by_tags = by_keys != NULL;
     if (by_keys)
         drop_unwanted(p);
@@ -576,6 +574,7 @@ struct qry_reading qry_plan_reading(const struct qry_plan *p, struct sto_snap *s
 {
     return (struct qry_reading){.snap = snap,
                                 .budget = budget,
+                                .view = p->spec->view,
                                 .metric = p->metric,
                                 .series = p->series,
                                 .n = p->n,

@@ -58,12 +58,12 @@ static inline const struct sto_series *qry_plan_shown(const struct qry_plan *p, 
     return p->shown ? p->shown[pos] : p->series[pos];
 }
 
-/** Resolve the names of a sub query, select its series and group them; totals pass by_keys, the tag keys to
+/** Resolve the names of a sub query of a spec whose view is set, select its series and group them; totals pass by_keys, the tag keys to
  * group by instead of those of the filters. TS_ENOTFOUND with OpenTSDB's text; TS_ELIMIT, errors of
  * qry_budget_look. */
-int qry_plan_select(struct sto_store *st, const struct qry_spec *spec, size_t index,
-                    const struct ts_slice *by_keys, size_t n_by_keys, struct qry_budget *budget,
-                    struct ts_arena *arena, struct qry_plan *out, struct ts_error *err);
+int qry_plan_select(const struct qry_spec *spec, size_t index, const struct ts_slice *by_keys,
+                    size_t n_by_keys, struct qry_budget *budget, struct ts_arena *arena, struct qry_plan *out,
+                    struct ts_error *err);
 /** Compute the padded range, the buckets and the whole hours of a query without totals. Errors as for
  * qry_grid_make. */
 int qry_plan_range(struct sto_snap *snap, struct qry_plan *p, struct ts_error *err);
@@ -77,9 +77,8 @@ int qry_plan_whole_hours(struct qry_plan *p, size_t *out_n, struct ts_error *err
 size_t qry_plan_chunk(size_t n_series, int64_t n_hours, bool sums);
 /** Make the plan of totals (totals.c) for --explain, so query_max_series does not apply; memory of the
  * arena. */
-int qry_totals_plan(struct sto_store *st, struct sto_snap *snap, const struct qry_spec *spec,
-                    struct qry_limit *limit, struct ts_arena *arena, struct qry_plan *out,
-                    struct ts_error *err);
+int qry_totals_plan(struct sto_snap *snap, const struct qry_spec *spec, struct qry_limit *limit,
+                    struct ts_arena *arena, struct qry_plan *out, struct ts_error *err);
 /** Specification of the scan that a plan needs. */
 struct sto_scan_spec qry_plan_scan(const struct qry_plan *p);
 /** The reading of a plan: all of its series over the range of the scan. The caller sets who takes the rows. */
@@ -123,8 +122,8 @@ static inline int qry_total_cmp_values(uint32_t a, struct ts_slice a_text, uint3
     int x = a == QRY_OTHERS ? 2 : a == QRY_NO_VALUE, y = b == QRY_OTHERS ? 2 : b == QRY_NO_VALUE;
     return x != y ? x - y : ts_slice_cmp(a_text, b_text);
 }
-/** Text of a value id, also of QRY_NO_VALUE and QRY_OTHERS; memory of the catalog. */
-struct ts_slice qry_plan_value_name(const struct sto_catalog *cat, uint32_t id);
+/** Text of a value id, also of QRY_NO_VALUE and QRY_OTHERS; memory of the view. */
+struct ts_slice qry_plan_value_name(const struct qry_view *view, uint32_t id);
 /** Value id of a key in a series; 0 if it has no such key. */
 uint32_t qry_series_value(const struct sto_series *s, uint32_t tagk);
 

@@ -149,24 +149,23 @@ static int settle_group(const struct qry_sub_run *sr, struct qry_result *r, stru
     return join_seconds(p->sub->agg, r, sr->budget, err);
 }
 
-static int emit_group(struct sto_store *st, struct qry_sub_run *sr, size_t g, struct qry_stats *stats,
-                      qry_series_fn emit, void *arg, struct ts_error *err)
+static int emit_group(struct qry_sub_run *sr, size_t g, struct qry_stats *stats, qry_series_fn emit,
+                      void *arg, struct ts_error *err)
 {
     struct qry_plan *p = &sr->plan;
     const struct qry_spec *spec = p->spec;
     struct qry_result *r = &sr->results[g];
-    struct sto_catalog *cat = sto_store_catalog(st);
     struct ts_arena arena;
     struct qry_labels l;
     ts_arena_init(&arena, 0);
     arena.budget = sr->budget->memory;
     int rc = qry_budget_look(sr->budget, err);
     if (rc == 0)
-        rc = qry_labels_make(cat, p, &p->groups[g], spec->show_tsuids, sr->budget, &arena, &l, err);
+        rc = qry_labels_make(spec->view, p, &p->groups[g], spec->show_tsuids, sr->budget, &arena, &l, err);
     if (rc == 0 && l.n_series)
         rc = settle_group(sr, r, err);
     if (rc == 0 && l.n_series) {
-        struct qry_series out = qry_labels_series(cat, p, &p->groups[g], &l);
+        struct qry_series out = qry_labels_series(spec->view, p, &p->groups[g], &l);
         out.n = r->n;
         out.ts_ms = r->ts;
         out.v = r->v;
@@ -182,8 +181,8 @@ static int emit_group(struct sto_store *st, struct qry_sub_run *sr, size_t g, st
 }
 
 /* Emit only the groups that rank best. */
-static int emit_top(struct sto_store *st, struct qry_sub_run *sr, struct qry_stats *stats, qry_series_fn emit,
-                    void *arg, struct ts_error *err)
+static int emit_top(struct qry_sub_run *sr, struct qry_stats *stats, qry_series_fn emit, void *arg,
+                    struct ts_error *err)
 {
     struct ts_arena arena;
     size_t *order;
@@ -194,9 +193,9 @@ static int emit_top(struct sto_store *st, struct qry_sub_run *sr, struct qry_sta
     for (size_t g = 0; g < sr->plan.n_groups && rc == 0; g++)
         rc = settle_group(sr, &sr->results[g], err);
     if (rc == 0)
-        rc = qry_top_order(sto_store_catalog(st), &sr->plan.spec->top, sr, &arena, &order, &n, err);
+        rc = qry_top_order(sr->plan.spec->view, &sr->plan.spec->top, sr, &arena, &order, &n, err);
     for (size_t i = 0; i < n && rc >= 0; i++)
-        rc = emit_group(st, sr, order[i], stats, emit, arg, err);
+        rc = emit_group(sr, order[i], stats, emit, arg, err);
     ts_arena_release(&arena);
     return rc;
 }
@@ -225,9 +224,8 @@ static int begin_run(struct run *run, struct sto_snap *snap, struct ts_pool *poo
     return 0;
 }
 
-static int plan_all(struct sto_store *st, struct sto_snap *snap, const struct qry_spec *spec,
-                    struct ts_pool *pool, struct qry_budget *budget, struct ts_arena *arena, struct run *run,
-                    struct ts_error *err)
+static int plan_all(struct sto_snap *snap, const struct qry_spec *spec, struct ts_pool *pool,
+                    struct qry_budget *budget, struct ts_arena *arena, struct run *run, struct ts_error *err)
 {
     for (size_t s = 0; s < spec->n_subs; s++) {
         struct qry_rollup_use use;
@@ -235,15 +233,15 @@ static int plan_all(struct sto_store *st, struct sto_snap *snap, const struct qr
         if (qry_sub_is_histogram(&spec->subs[s])) {
             if (run->histograms[s].runs)
                 continue; /* read already */
-            TS_TRY(qry_histogram_read(st, snap, pool, spec, s, budget, arena, &run->histograms[s], err));
+            TS_TRY(qry_histogram_read(snap, pool, spec, s, budget, arena, &run->histograms[s], err));
             continue;
         }
         TS_TRY(qry_rollup_choose(spec, &spec->subs[s], run->attempt[s], &use, err));
-        TS_TRY(qry_plan_select(st, spec, s, NULL, 0, budget, arena, &visible, err));
+        TS_TRY(qry_plan_select(spec, s, NULL, 0, budget, arena, &visible, err));
         struct qry_plan *p = &run->subs[run->n_subs].plan;
         *p = visible;
         if (use.internal)
-            qry_rollup_plan(sto_store_catalog(st), &use, use.spec, p);
+            TS_TRY(qry_rollup_plan(&use, use.spec, p, budget, err));
         run->main[s] = run->n_subs;
         TS_TRY(begin_run(run, snap, pool, budget, err));
         if (!use.divisor[0])
@@ -251,7 +249,7 @@ static int plan_all(struct sto_store *st, struct sto_snap *snap, const struct qr
         run->divisor[s] = run->n_subs;
         p = &run->subs[run->n_subs].plan;
         *p = visible;
-        qry_rollup_plan(sto_store_catalog(st), &use, use.divisor, p);
+        TS_TRY(qry_rollup_plan(&use, use.divisor, p, budget, err));
         TS_TRY(begin_run(run, snap, pool, budget, err));
     }
     return 0;
@@ -294,10 +292,9 @@ static int check_subs(const struct qry_spec *spec, struct qry_limit *limit, stru
                         spec->n_subs, limit->max_subs);
 }
 
-int qry_run(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *spec, struct qry_limit *limit,
-            qry_series_fn emit, void *arg, struct ts_error *err)
+static int run_spec(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *spec,
+                    struct qry_limit *limit, qry_series_fn emit, void *arg, struct ts_error *err)
 {
-    TS_TRY(check_subs(spec, limit, err));
     struct qry_budget budget;
     struct ts_arena arena;
     struct run run = {0};
@@ -315,7 +312,7 @@ int qry_run(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *s
     int rc;
     do {
         release_runs(spec, &run);
-        rc = plan_all(st, snap, spec, pool, &budget, &arena, &run, err);
+        rc = plan_all(snap, spec, pool, &budget, &arena, &run, err);
         stats->plan_ns += lap(&since_ns);
         if (rc == 0)
             rc = qry_sub_runs_read(run.subs, run.n_subs, &budget, pool, err);
@@ -328,13 +325,13 @@ int qry_run(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *s
     stats->group_ns = lap(&since_ns);
     for (size_t s = 0; s < spec->n_subs && rc >= 0; s++) {
         if (qry_sub_is_histogram(&spec->subs[s])) {
-            rc = qry_histogram_answer(st, &run.histograms[s], emit, arg, err);
+            rc = qry_histogram_answer(&run.histograms[s], emit, arg, err);
             continue;
         }
         struct qry_sub_run *sr = &run.subs[run.main[s]];
-        rc = spec->top.n ? emit_top(st, sr, stats, emit, arg, err) : 0;
+        rc = spec->top.n ? emit_top(sr, stats, emit, arg, err) : 0;
         for (size_t g = 0; g < sr->plan.n_groups && rc >= 0 && !spec->top.n; g++) {
-            rc = emit_group(st, sr, g, stats, emit, arg, err);
+            rc = emit_group(sr, g, stats, emit, arg, err);
             stats->emit_ns = ts_clock_mono_ns() - since_ns;
         }
     }
@@ -343,4 +340,16 @@ int qry_run(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *s
         qry_histogram_close(&run.histograms[s]);
     ts_arena_release(&arena);
     return rc < 0 ? rc : 0;
+}
+
+int qry_run(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *spec, struct qry_limit *limit,
+            qry_series_fn emit, void *arg, struct ts_error *err)
+{
+    struct qry_view view;
+    struct qry_spec copy;
+    TS_TRY(check_subs(spec, limit, err));
+    spec = qry_view_use(&view, st, limit, spec, &copy);
+    int rc = run_spec(st, pool, spec, limit, emit, arg, err);
+    qry_view_unuse(&view, spec);
+    return rc;
 }

@@ -91,6 +91,19 @@ static int pass_rows(struct reader *rd, struct ts_error *err)
     return rc == 0 && r->end && pos != SIZE_MAX ? r->end(r->arg, pos, err) : rc;
 }
 
+static void foreign(void *arg, const struct sto_series *s, struct sto_remote_tag *tags,
+                    struct sto_remote_series *out)
+{
+    const struct qry_reading *r = arg;
+    qry_view_names_of(r->view, s, tags, out);
+}
+
+static int remote_failed(void *arg, int rc, struct ts_error *err)
+{
+    const struct qry_reading *r = arg;
+    return qry_view_failed(r->view, rc, err);
+}
+
 int qry_read(struct qry_reading *r, struct ts_error *err)
 {
     struct reader rd = {.r = r};
@@ -105,6 +118,15 @@ int qry_read(struct qry_reading *r, struct ts_error *err)
                                  .look = look,
                                  .look_arg = r->budget,
                                  .memory = r->budget->memory};
+    if (r->view && r->view->remote) {
+        struct sto_remote_call call = qry_view_call(r->view);
+        spec.foreign = foreign;
+        spec.remote_failed = remote_failed;
+        spec.foreign_arg = spec.remote_failed_arg = r;
+        spec.local_only = !qry_view_remote(r->view);
+        spec.cancel = call.cancel;
+        spec.deadline_ns = call.deadline_ns;
+    }
     int rc = r->from_ms < r->to_ms && r->n ? sto_scan(r->snap, &spec, &rd.scan, err) : 0;
     if (rc == 0)
         rc = pass_rows(&rd, err);

@@ -8,12 +8,14 @@
 #define QUERY_EXECUTION_READER_H
 
 #include "query/limit.h"
+#include "query/view.h"
 #include "storage/store.h"
 
 /* What is read, and who takes it. Everything is borrowed until the end. */
 struct qry_reading {
     struct sto_snap *snap;                  /* where to read */
     struct qry_budget *budget;              /* limits of the run */
+    const struct qry_view *view;            /* names of foreign series */
     uint32_t metric;                        /* id; all series belong to it */
     const struct sto_series *const *series; /* [n] ascending by number */
     size_t n;                               /* number of series */

@@ -93,6 +93,42 @@ int qry_rollup_choose(const struct qry_spec *spec, const struct qry_sub *sub, un
     return 1;
 }
 
+#define MAX_ATTEMPTS 16 /* intervals of rollups that are looked at */
+
+/* Append the name of an internal metric to a list in the arena. */
+static void add_name(struct ts_slice *list, size_t *n, const struct qry_internal *h, struct ts_arena *arena)
+{
+    struct ts_buf name;
+    ts_buf_init(&name, 0);
+    qry_internal_name(h, &name);
+    list[(*n)++] = (struct ts_slice){ts_arena_strndup(arena, name.p, name.n), name.n};
+    ts_buf_release(&name);
+}
+
+int qry_rollup_metrics(const struct qry_spec *spec, const struct qry_sub *sub, struct ts_arena *arena,
+                       const struct ts_slice **out, size_t *out_n, struct ts_error *err)
+{
+    struct ts_slice *list = ts_arena_alloc(arena, MAX_ATTEMPTS * sizeof *list);
+    struct qry_internal h = {QRY_INTERNAL_HISTOGRAM, sub->metric, TS_SLICE_LIT("u")};
+    *out = list;
+    *out_n = 0;
+    if (qry_sub_is_histogram(sub)) { /* every histogram has this bucket */
+        add_name(list, out_n, &h, arena);
+        return 0;
+    }
+    h.kind = QRY_INTERNAL_ROLLUP;
+    for (unsigned attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+        struct qry_rollup_use use;
+        int rc = qry_rollup_choose(spec, sub, attempt, &use, err);
+        if (rc <= 0)
+            return rc;
+        h.detail = ts_slice_str(use.spec);
+        if (use.internal)
+            add_name(list, out_n, &h, arena);
+    }
+    return 0;
+}
+
 /* --- plans over internal series --- */
 /* An internal series and the visible series that it belongs to. */
 struct pair {
@@ -145,15 +181,30 @@ static void rerank(struct qry_plan *p, const struct pair *pairs)
     p->rank = rank;
 }
 
-void qry_plan_rollup(struct sto_catalog *cat, struct qry_plan *p, struct ts_slice internal_metric)
+/* Find the series of an internal metric in the remote store. */
+static int find_remote(struct qry_plan *p, struct ts_slice internal_metric, struct qry_budget *budget,
+                       struct ts_error *err)
 {
+    struct qry_view_ask ask = {.metric = internal_metric, .from_ms = STO_MIN_TS_MS, .to_ms = STO_MAX_TS_MS};
+    roaring_bitmap_t *set = roaring_bitmap_create();
+    int rc = qry_view_add(p->spec->view, &ask, budget, set, err);
+    roaring_bitmap_free(set);
+    return rc;
+}
+
+int qry_plan_rollup(struct qry_plan *p, struct ts_slice internal_metric, struct qry_budget *budget,
+                    struct ts_error *err)
+{
+    struct qry_view *view = p->spec->view;
+    if (view->remote)
+        TS_TRY(find_remote(p, internal_metric, budget, err));
     uint32_t metric = 0;
-    bool known = sto_uid_find(cat, STO_UID_METRIC, internal_metric, &metric) == 0;
+    bool known = qry_view_known(view, STO_UID_METRIC, internal_metric, &metric) == 0;
     struct pair *pairs = ts_arena_alloc(p->arena, p->n * sizeof *pairs + 1);
     size_t n = 0;
     for (size_t i = 0; known && i < p->n; i++) {
         const struct sto_series *s = p->series[i];
-        if (sto_series_find_ids(cat, metric, s->tags, s->n_tags, &pairs[n].internal) == 0)
+        if (qry_view_find_ids(view, metric, s->tags, s->n_tags, &pairs[n].internal) == 0)
             pairs[n++].pos = (uint32_t)i;
     }
     if (n)
@@ -174,14 +225,16 @@ void qry_plan_rollup(struct sto_catalog *cat, struct qry_plan *p, struct ts_slic
     p->shown_pos = shown_pos;
     p->metric = metric;
     p->has_data = ts_arena_zalloc(p->arena, n + 1);
+    return 0;
 }
 
-void qry_rollup_plan(struct sto_catalog *cat, const struct qry_rollup_use *use, const char *spec,
-                     struct qry_plan *p)
+int qry_rollup_plan(const struct qry_rollup_use *use, const char *spec, struct qry_plan *p,
+                    struct qry_budget *budget, struct ts_error *err)
 {
     struct ts_buf name;
     struct qry_sub *sub = ts_arena_alloc(p->arena, sizeof *sub);
-    struct qry_internal h = {QRY_INTERNAL_ROLLUP, sto_uid_name(cat, STO_UID_METRIC, p->shown_metric),
+    struct qry_internal h = {QRY_INTERNAL_ROLLUP,
+                             qry_view_name(p->spec->view, STO_UID_METRIC, p->shown_metric),
                              ts_slice_str(spec)};
     *sub = *p->sub;
     if (use->fn)
@@ -190,8 +243,9 @@ void qry_rollup_plan(struct sto_catalog *cat, const struct qry_rollup_use *use, 
     p->keep_spans = use->divisor[0] != 0;
     ts_buf_init(&name, 0);
     qry_internal_name(&h, &name);
-    qry_plan_rollup(cat, p, ts_buf_get(&name));
+    int rc = qry_plan_rollup(p, ts_buf_get(&name), budget, err);
     ts_buf_release(&name);
+    return rc;
 }
 
 /* Number of a visible series, and its position. */

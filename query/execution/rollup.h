@@ -40,14 +40,19 @@ struct qry_rollup_use {
 int qry_rollup_choose(const struct qry_spec *spec, const struct qry_sub *sub, unsigned attempt,
                       struct qry_rollup_use *out, struct ts_error *err);
 
+/** Names of the internal metrics that a sub query may read (memory of the arena): at least one of a metric that has
+ * histograms, and its rollups. Errors of qry_rollup_choose. */
+int qry_rollup_metrics(const struct qry_spec *spec, const struct qry_sub *sub, struct ts_arena *arena,
+                       const struct ts_slice **out, size_t *out_n, struct ts_error *err);
 /** Change a selected plan so that it reads the series of an internal metric instead of its own; groups,
  * labels and TSUIDs remain those of the visible series. Series without an internal one are left out. Cost:
- * one look-up per series. */
-void qry_plan_rollup(struct sto_catalog *cat, struct qry_plan *p, struct ts_slice internal_metric);
+ * one look-up per series. Errors of qry_view_add. */
+int qry_plan_rollup(struct qry_plan *p, struct ts_slice internal_metric, struct qry_budget *budget,
+                    struct ts_error *err);
 
-/** Change a selected plan so that it reads the rollups of a spec (use->spec or use->divisor). */
-void qry_rollup_plan(struct sto_catalog *cat, const struct qry_rollup_use *use, const char *spec,
-                     struct qry_plan *p);
+/** Change a selected plan so that it reads the rollups of a spec (use->spec or use->divisor). Errors of qry_view_add. */
+int qry_rollup_plan(const struct qry_rollup_use *use, const char *spec, struct qry_plan *p,
+                    struct qry_budget *budget, struct ts_error *err);
 /** After all pieces of both runs are read: divide sums by counts, drop points without a count, and compute
  * rates. */
 void qry_rollup_divide(struct qry_sub_run *sums, const struct qry_sub_run *counts);

@@ -22,21 +22,48 @@ static int no_such(struct ts_error *err, const char *kind, struct ts_slice name)
     return ts_error_set(err, TS_ENOTFOUND, "No such name for '%s': '%.*s'", kind, TS_SHOWN(name, 150));
 }
 
-int qry_select_metric(struct sto_catalog *cat, struct ts_slice name, uint32_t *out_id, struct ts_error *err)
+int qry_select_metric(struct qry_view *view, struct ts_slice name, uint32_t *out_id, struct ts_error *err)
 {
-    return sto_uid_find(cat, STO_UID_METRIC, name, out_id) == 0 ? 0 : no_such(err, "metrics", name);
+    int rc = qry_view_find(view, STO_UID_METRIC, name, out_id, err);
+    return rc == TS_ENOTFOUND ? no_such(err, "metrics", name) : rc;
 }
 
-int qry_select_tagk(struct sto_catalog *cat, struct ts_slice name, uint32_t *out_id, struct ts_error *err)
+int qry_select_tagk(struct qry_view *view, struct ts_slice name, uint32_t *out_id, struct ts_error *err)
 {
-    return sto_uid_find(cat, STO_UID_TAGK, name, out_id) == 0 ? 0 : no_such(err, "tagk", name);
+    int rc = qry_view_find(view, STO_UID_TAGK, name, out_id, err);
+    return rc == TS_ENOTFOUND ? no_such(err, "tagk", name) : rc;
 }
 
-void qry_select_near(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice name,
+int qry_select_tagv(struct qry_view *view, struct ts_slice name, uint32_t *out_id, struct ts_error *err)
+{
+    int rc = qry_view_find(view, STO_UID_TAGV, name, out_id, err);
+    return rc == TS_ENOTFOUND ? no_such(err, "tagv", name) : rc;
+}
+
+static bool near_one(void *arg, struct ts_slice name)
+{
+    struct ts_near *near = arg;
+    if (!sto_name_internal(name))
+        ts_near_see(near, name);
+    return true;
+}
+
+/* Compare names of the remote store too. An error is of no interest: there is one already. */
+static void near_remote(const struct qry_view *view, enum sto_uid_kind kind, struct ts_near *near)
+{
+    struct ts_error err;
+    if (!view->remote || ts_fs_is_nowait())
+        return;
+    struct sto_remote_call call = qry_view_call(view);
+    (void)view->remote->ops->suggest(view->remote, (enum sto_remote_kind)kind, (struct ts_slice){"", 0},
+                                     NEAR_MAX_NAMES, &call, near_one, near, &err);
+}
+
+void qry_select_near(const struct qry_view *view, enum sto_uid_kind kind, struct ts_slice name,
                      const char *const *others, struct ts_error *err)
 {
     struct ts_near near;
-    uint32_t max = sto_uid_max(cat, kind);
+    uint32_t max = sto_uid_max(view->cat, kind);
     size_t n = err ? strlen(err->text) : 0;
     if (kind == STO_UID_METRIC && err && name.n && memchr(name.p, '=', name.n)) { /* metrics have no '=' */
         (void)snprintf(err->text + n, sizeof(err->text) - n,
@@ -46,18 +73,44 @@ void qry_select_near(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_
     ts_near_init(&near, name);
     size_t n_seen = 0;
     for (uint32_t id = 1; id <= max && id <= NEAR_MAX_IDS && n_seen < NEAR_MAX_NAMES; id++) {
-        struct ts_slice known = sto_uid_name(cat, kind, id);
+        struct ts_slice known = sto_uid_name(view->cat, kind, id);
         n_seen += known.n > 0;
         if (known.n && !sto_uid_deleted(known) && !sto_name_internal(known))
             ts_near_see(&near, known);
     }
+    near_remote(view, kind, &near);
     for (; others && *others; others++)
         ts_near_see(&near, ts_slice_str(*others));
     ts_near_hint(&near, err);
 }
 
+void qry_select_near_filter(const struct qry_view *view, const struct qry_sub *sub, struct ts_error *err)
+{
+    uint32_t id;
+    for (size_t i = 0; i < sub->n_filters; i++)
+        if (qry_view_known(view, STO_UID_TAGK, sub->filters[i].tagk, &id) < 0) {
+            qry_select_near(view, STO_UID_TAGK, sub->filters[i].tagk, NULL, err);
+            return;
+        }
+}
+
+void qry_select_range(const struct qry_spec *spec, const struct qry_sub *sub, int64_t *out_from_ms,
+                      int64_t *out_to_ms)
+{
+    const struct qry_downsample *ds = &sub->downsample;
+    int64_t more = TS_DAY_MS;
+    *out_from_ms = STO_MIN_TS_MS;
+    *out_to_ms = STO_MAX_TS_MS;
+    if (spec->by_on && spec->fill_zero)
+        return; /* tag values without points have rows too */
+    if (ds->on && !ds->all && ds->interval_ms < (STO_MAX_TS_MS - more) / 2)
+        more += 2 * ds->interval_ms; /* the buckets at both ends are read whole */
+    *out_from_ms = spec->start_ms > STO_MIN_TS_MS + more ? spec->start_ms - more : STO_MIN_TS_MS;
+    *out_to_ms = spec->end_ms < STO_MAX_TS_MS - more ? spec->end_ms + more : STO_MAX_TS_MS;
+}
+
 /* Ids of a filter's values; unknown ones match nothing, or are errors. */
-static int resolve_values(struct sto_catalog *cat, const struct qry_filter *f, bool must_exist,
+static int resolve_values(struct qry_view *view, const struct qry_filter *f, bool must_exist,
                           struct qry_budget *budget, struct ts_arena *arena, struct sto_tag_cond *cond,
                           struct ts_error *err)
 {
@@ -67,10 +120,11 @@ static int resolve_values(struct sto_catalog *cat, const struct qry_filter *f, b
         return qry_memory_code(err);
     for (size_t i = 0; i < f->n_values; i++) {
         TS_TRY(qry_budget_step(budget, &step, err));
-        if (sto_uid_find(cat, STO_UID_TAGV, f->values[i], &ids[n]) == 0)
-            n++;
-        else if (must_exist)
-            return no_such(err, "tagv", f->values[i]);
+        uint32_t id = STO_FOREIGN;
+        if (qry_view_known(view, STO_UID_TAGV, f->values[i], &id) < 0 && must_exist)
+            TS_TRY(qry_select_tagv(view, f->values[i], &id, err));
+        if (id < STO_FOREIGN)
+            ids[n++] = id; /* the catalog has no others */
     }
     cond->values = ids;
     cond->n_values = n;
@@ -78,15 +132,15 @@ static int resolve_values(struct sto_catalog *cat, const struct qry_filter *f, b
     return 0;
 }
 
-static int make_cond(struct sto_catalog *cat, const struct qry_filter *f, bool must_exist,
+static int make_cond(struct qry_view *view, const struct qry_filter *f, bool must_exist,
                      struct qry_budget *budget, struct ts_arena *arena, struct sto_tag_cond *cond,
                      void **state, struct ts_error *err)
 {
     *cond = (struct sto_tag_cond){0};
     *state = NULL;
-    TS_TRY(qry_select_tagk(cat, f->tagk, &cond->tagk, err));
+    TS_TRY(qry_select_tagk(view, f->tagk, &cond->tagk, err));
     if (f->type->by_values)
-        return resolve_values(cat, f, must_exist, budget, arena, cond, err);
+        return resolve_values(view, f, must_exist, budget, arena, cond, err);
     if (f->any)
         return 0;
     cond->match = f->type->match;
@@ -117,11 +171,60 @@ static int too_many_filters(size_t n, size_t most, struct ts_error *err)
                         n, most);
 }
 
-int qry_select_filters(struct sto_catalog *cat, uint32_t metric, const struct qry_filter *filters, size_t n,
-                       bool explicit_tags, bool must_exist, struct qry_budget *budget, struct ts_arena *arena,
-                       roaring_bitmap_t **out_set, struct ts_error *err)
+int qry_select_here(const struct qry_view *view, uint32_t metric, const struct sto_tag_cond *conds, size_t n,
+                    bool explicit_tags, struct qry_budget *budget, roaring_bitmap_t **out_set,
+                    struct ts_error *err)
 {
     struct sto_select_ctl ctl = qry_select_ctl(budget);
+    bool foreign = metric >= STO_FOREIGN;
+    for (size_t i = 0; i < n; i++)
+        foreign |= conds[i].tagk >= STO_FOREIGN;
+    if (!foreign)
+        return sto_select(view->cat, metric, conds, n, explicit_tags, &ctl, out_set, err);
+    *out_set = roaring_bitmap_create();
+    return 0;
+}
+
+/* Add the series of the remote store that match the same filters. */
+static int add_remote(struct qry_view *view, const struct qry_selection *what, void *const *states,
+                      struct qry_budget *budget, struct ts_arena *arena, roaring_bitmap_t *set,
+                      struct ts_error *err)
+{
+    struct qry_view_cond *conds = qry_arena_zero(arena, what->n, sizeof *conds, err);
+    if (!conds)
+        return qry_memory_code(err);
+    for (size_t i = 0; i < what->n; i++) {
+        const struct qry_filter *f = &what->filters[i];
+        conds[i] = (struct qry_view_cond){.tagk = f->tagk};
+        if (f->type->by_values) {
+            conds[i].values = f->values;
+            conds[i].n_values = f->n_values;
+            conds[i].negate = f->type->negate;
+        } else if (!f->any) {
+            conds[i].match = f->type->match;
+            conds[i].arg = states[i] ? states[i] : (void *)(uintptr_t)f;
+        }
+    }
+    struct qry_view_ask ask = {.metric = what->metric_name,
+                               .conds = conds,
+                               .n_conds = what->n,
+                               .explicit_keys = what->explicit_tags,
+                               .from_ms = what->from_ms,
+                               .to_ms = what->to_ms};
+    TS_TRY(qry_view_add(view, &ask, budget, set, err));
+    ask.shown = what->metric_name;
+    for (size_t i = 0; i < what->n_internal; i++) {
+        ask.metric = what->internal[i];
+        TS_TRY(qry_view_add(view, &ask, budget, set, err));
+    }
+    return 0;
+}
+
+int qry_select_filters(struct qry_view *view, const struct qry_selection *what, struct qry_budget *budget,
+                       struct ts_arena *arena, roaring_bitmap_t **out_set, struct ts_error *err)
+{
+    const struct qry_filter *filters = what->filters;
+    size_t n = what->n;
     *out_set = NULL;
     if (budget->limit && budget->limit->max_filters && n > budget->limit->max_filters)
         qry_limit_refuse(budget->limit, QRY_REFUSAL_FILTERS);
@@ -131,9 +234,11 @@ int qry_select_filters(struct sto_catalog *cat, uint32_t metric, const struct qr
     void **states = conds ? qry_arena_zero(arena, n, sizeof *states, err) : NULL;
     int rc = states ? 0 : qry_memory_code(err);
     for (size_t i = 0; i < n && rc == 0; i++)
-        rc = make_cond(cat, &filters[i], must_exist, budget, arena, &conds[i], &states[i], err);
+        rc = make_cond(view, &filters[i], what->must_exist, budget, arena, &conds[i], &states[i], err);
     if (rc == 0)
-        rc = sto_select(cat, metric, conds, n, explicit_tags, &ctl, out_set, err);
+        rc = qry_select_here(view, what->metric, conds, n, what->explicit_tags, budget, out_set, err);
+    if (rc == 0 && view->remote)
+        rc = add_remote(view, what, states, budget, arena, *out_set, err);
     for (size_t i = 0; i < n && states; i++) {
         struct ts_error close_err = {0};
         if (!states[i] || filters[i].type->close(states[i], &close_err) == 0 || rc < 0)
@@ -240,7 +345,7 @@ int qry_tsuid_plain(struct ts_slice hex, struct ts_buf *out, struct ts_error *er
 }
 
 /* Take the series of the set, some at a time. */
-static int take_series(const struct sto_catalog *cat, const roaring_bitmap_t *set, struct qry_budget *budget,
+static int take_series(const struct qry_view *view, const roaring_bitmap_t *set, struct qry_budget *budget,
                        const struct sto_series **out, size_t *out_n, struct ts_error *err)
 {
     uint32_t ids[QRY_LOOK_STEPS], n;
@@ -249,7 +354,7 @@ static int take_series(const struct sto_catalog *cat, const roaring_bitmap_t *se
     while ((n = roaring_read_uint32_iterator(&it, ids, QRY_LOOK_STEPS)) > 0) {
         TS_TRY(qry_budget_look(budget, err));
         for (uint32_t i = 0; i < n; i++) {
-            const struct sto_series *s = sto_series_get(cat, ids[i]);
+            const struct sto_series *s = qry_view_series(view, ids[i]);
             if (s)
                 out[(*out_n)++] = s;
         }
@@ -257,7 +362,7 @@ static int take_series(const struct sto_catalog *cat, const roaring_bitmap_t *se
     return 0;
 }
 
-int qry_select_series(const struct sto_catalog *cat, roaring_bitmap_t *set, struct qry_budget *budget,
+int qry_select_series(const struct qry_view *view, roaring_bitmap_t *set, struct qry_budget *budget,
                       struct ts_arena *arena, const struct sto_series ***out, size_t *out_n,
                       struct ts_error *err)
 {
@@ -277,7 +382,7 @@ int qry_select_series(const struct sto_catalog *cat, roaring_bitmap_t *set, stru
     if (rc == 0 && !(*out = qry_arena_take(arena, n, sizeof(**out), err)))
         rc = qry_memory_code(err);
     if (rc == 0)
-        rc = take_series(cat, set, budget, *out, out_n, err);
+        rc = take_series(view, set, budget, *out, out_n, err);
     roaring_bitmap_free(set);
     return rc;
 }

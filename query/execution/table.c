@@ -541,6 +541,9 @@ static int run_table(struct table *tb, qry_head_fn head, struct ts_error *err)
 int qry_table(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *spec,
               struct qry_limit *limit, qry_head_fn head, qry_total_fn emit, void *arg, struct ts_error *err)
 {
+    struct qry_view view;
+    struct qry_spec copy;
+    spec = qry_view_use(&view, st, limit, spec, &copy);
     struct table tb = {.spec = spec, .st = st, .pool = pool, .limit = limit, .emit = emit, .arg = arg};
     qry_budget_init(&tb.budget, limit);
     ts_arena_init(&tb.arena, 0);
@@ -555,5 +558,6 @@ int qry_table(struct sto_store *st, struct ts_pool *pool, const struct qry_spec 
     int rc = run_table(&tb, head, err);
     ts_budget_free(tb.budget.memory, tb.items, tb.cap * sizeof *tb.items);
     ts_arena_release(&tb.arena);
+    qry_view_unuse(&view, spec);
     return rc < 0 ? rc : 0;
 }

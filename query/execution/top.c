@@ -67,7 +67,7 @@ static int cmp_ranked(const void *x, const void *y, void *arg)
     return c ? c : a->group < b->group ? -1 : a->group > b->group;
 }
 
-int qry_top_order(const struct sto_catalog *cat, const struct qry_top *top, const struct qry_sub_run *sr,
+int qry_top_order(const struct qry_view *view, const struct qry_top *top, const struct qry_sub_run *sr,
                   struct ts_arena *arena, size_t **out_order, size_t *out_n, struct ts_error *err)
 {
     const struct qry_plan *p = &sr->plan;
@@ -80,7 +80,7 @@ int qry_top_order(const struct sto_catalog *cat, const struct qry_top *top, cons
         r[n] = (struct ranked){.bottom = top->bottom, .group = g};
         if (!rank_of(top->rank, &sr->results[g], &r[n].value))
             continue;
-        TS_TRY(qry_labels_make(cat, p, &p->groups[g], false, sr->budget, arena, &r[n].labels, err));
+        TS_TRY(qry_labels_make(view, p, &p->groups[g], false, sr->budget, arena, &r[n].labels, err));
         n += r[n].labels.n_series > 0;
     }
     TS_TRY(qry_sort(r, n, sizeof *r, cmp_ranked, NULL, sr->budget, err));

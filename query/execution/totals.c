@@ -140,7 +140,7 @@ static int cmp_labels(const void *a, const void *b, void *arg)
 }
 
 /* Labels of all tag cells, sorted, in the plan's arena; and the place of each group among them. */
-static int make_labels(const struct sto_catalog *cat, struct totals *t, struct label **out_labels,
+static int make_labels(const struct qry_view *view, struct totals *t, struct label **out_labels,
                        uint32_t **out_place, struct ts_error *err)
 {
     struct qry_plan *p = &t->plan;
@@ -152,7 +152,7 @@ static int make_labels(const struct sto_catalog *cat, struct totals *t, struct l
         return qry_memory_code(err);
     for (size_t g = 0; g < p->n_groups; g++, v += p->n_keys) {
         for (size_t k = 0; k < p->n_keys; k++)
-            v[k] = qry_plan_value_name(cat, p->groups[g].key[k]);
+            v[k] = qry_plan_value_name(view, p->groups[g].key[k]);
         l[g] = (struct label){v, p->groups[g].key, (uint32_t)g};
         TS_TRY(qry_budget_step(&t->budget, &step, err));
     }
@@ -273,13 +273,13 @@ static int whole_hours(struct totals *t, struct ts_error *err)
     return 0;
 }
 
-static int plan_totals(struct sto_store *st, const struct qry_spec *spec, struct ts_arena *arena,
-                       struct totals *t, struct ts_error *err)
+static int plan_totals(const struct qry_spec *spec, struct ts_arena *arena, struct totals *t,
+                       struct ts_error *err)
 {
     static const struct ts_slice no_keys[1];
     struct qry_plan *p = &t->plan;
-    TS_TRY(qry_plan_select(st, spec, 0, spec->n_by_tags ? spec->by_tags : no_keys, spec->n_by_tags,
-                           &t->budget, arena, p, err));
+    TS_TRY(qry_plan_select(spec, 0, spec->n_by_tags ? spec->by_tags : no_keys, spec->n_by_tags, &t->budget,
+                           arena, p, err));
     t->ops = p->sub->agg->bucket_acc;
     if (!t->ops)
         return ts_error_set(err, TS_EINVAL, "The aggregator none has no totals");
@@ -296,21 +296,20 @@ static int plan_totals(struct sto_store *st, const struct qry_spec *spec, struct
     return whole_hours(t, err);
 }
 
-int qry_totals_plan(struct sto_store *st, struct sto_snap *snap, const struct qry_spec *spec,
-                    struct qry_limit *limit, struct ts_arena *arena, struct qry_plan *out,
-                    struct ts_error *err)
+int qry_totals_plan(struct sto_snap *snap, const struct qry_spec *spec, struct qry_limit *limit,
+                    struct ts_arena *arena, struct qry_plan *out, struct ts_error *err)
 {
     struct totals t = {.snap = snap};
     qry_budget_init(&t.budget, limit);
     t.budget.any_series = true;
-    int rc = plan_totals(st, spec, arena, &t, err);
+    int rc = plan_totals(spec, arena, &t, err);
     *out = t.plan;
     totals_release(&t);
     return rc;
 }
 
-static int run_totals(struct sto_store *st, struct ts_pool *pool, struct totals *t, qry_total_fn emit,
-                      void *arg, struct ts_error *err)
+static int run_totals(struct ts_pool *pool, struct totals *t, qry_total_fn emit, void *arg,
+                      struct ts_error *err)
 {
     size_t n = qry_plan_chunks(&t->plan);
     struct label *labels = NULL;
@@ -323,7 +322,7 @@ static int run_totals(struct sto_store *st, struct ts_pool *pool, struct totals 
         qry_cellset_init(&t->pieces[i], t->ops, &t->budget);
     TS_TRY(qry_budget_each(&t->budget, pool, n, read_piece, t, err));
     TS_TRY(join_all(t, err));
-    TS_TRY(make_labels(sto_store_catalog(st), t, &labels, &place, err));
+    TS_TRY(make_labels(t->plan.spec->view, t, &labels, &place, err));
     if (n)
         TS_TRY(qry_cellset_sort(&t->pieces[0], place, err));
     struct output o = {t, labels, place, emit, arg, 0};
@@ -335,19 +334,23 @@ int qry_totals(struct sto_store *st, struct ts_pool *pool, const struct qry_spec
 {
     struct totals t = {0};
     struct ts_arena arena;
+    struct qry_view view;
+    struct qry_spec copy;
     if (spec->n_subs != 1)
         return ts_error_set(err, TS_EINVAL, "Totals are of one metric, not of %zu", spec->n_subs);
+    spec = qry_view_use(&view, st, limit, spec, &copy);
     ts_arena_init(&arena, 0);
     qry_budget_init(&t.budget, limit);
     arena.budget = t.budget.memory;
     t.snap = sto_snap_take(st);
-    int rc = plan_totals(st, spec, &arena, &t, err);
+    int rc = plan_totals(spec, &arena, &t, err);
     if (rc == 0)
         rc = qry_plan_afford(&t.plan, t.snap, &t.budget, err);
     if (rc == 0)
-        rc = run_totals(st, pool, &t, emit, arg, err);
+        rc = run_totals(pool, &t, emit, arg, err);
     sto_snap_release(t.snap);
     totals_release(&t);
     ts_arena_release(&arena);
+    qry_view_unuse(&view, spec);
     return rc;
 }

@@ -10,7 +10,9 @@
 
 void qry_work_open(struct qry_work *w, struct sto_store *st, struct qry_limit *limit, bool compat)
 {
-    *w = (struct qry_work){.catalog = sto_store_catalog(st), .compat = compat};
+    memset(w, 0, sizeof *w);
+    w->compat = compat;
+    qry_view_open(&w->view, st, limit);
     ts_arena_init(&w->arena, 0);
     qry_budget_init(&w->budget, limit);
     w->arena.budget = w->budget.memory;
@@ -19,6 +21,7 @@ void qry_work_open(struct qry_work *w, struct sto_store *st, struct qry_limit *l
 void qry_work_close(struct qry_work *w)
 {
     ts_arena_release(&w->arena);
+    qry_view_close(&w->view);
 }
 
 int qry_work_take(struct qry_work *w, size_t n, size_t size, void *out_p, struct ts_error *err)
@@ -47,11 +50,11 @@ int qry_cols_add(struct qry_work *w, struct qry_cols *cols, struct qry_col **out
 }
 
 /* --- in and out --- */
-/* Texts of names are the catalog's and stay; others are copied. */
+/* Texts of names are those of the view and stay; others are copied. */
 static struct qry_name name_of(struct qry_work *w, enum sto_uid_kind kind, struct ts_slice text)
 {
     struct qry_name n = {0, text};
-    if (sto_uid_find(w->catalog, kind, text, &n.id) < 0)
+    if (qry_view_known(&w->view, kind, text, &n.id) < 0)
         n = (struct qry_name){0, {ts_arena_strndup(&w->arena, text.p, text.n), text.n}};
     return n;
 }

@@ -11,14 +11,14 @@
 #define QUERY_EXPRESSIONS_EXPRCOLS_H
 
 #include "base/double.h"
-#include "query/limit.h"
+#include "query/view.h"
 
 /* The state that all steps of one job share. */
 struct qry_work {
-    struct ts_arena arena;       /* of all columns */
-    struct qry_budget budget;    /* bytes, time, cancelled */
-    struct sto_catalog *catalog; /* ids of names; borrowed */
-    bool compat;                 /* compat = opentsdb */
+    struct ts_arena arena;    /* of all columns */
+    struct qry_budget budget; /* bytes, time, cancelled */
+    struct qry_view view;     /* ids of names; the runs of the request share it */
+    bool compat;              /* compat = opentsdb */
 };
 /** Begin a job within a limit (NULL: none); the store and the limit are borrowed until the end. */
 void qry_work_open(struct qry_work *w, struct sto_store *st, struct qry_limit *limit, bool compat);
@@ -30,7 +30,7 @@ int qry_work_take(struct qry_work *w, size_t n, size_t size, void *out_p, struct
 
 /* A name and its id. */
 struct qry_name {
-    uint32_t id;          /* in the catalog; 0: it is not there (renamed) */
+    uint32_t id;          /* in the view; 0: it is not there (renamed) */
     struct ts_slice text; /* as printed */
 };
 struct qry_name_pair {

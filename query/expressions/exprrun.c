@@ -39,6 +39,7 @@ static int ask(struct run *r, struct sto_store *st, struct ts_pool *pool, struct
 {
     const struct qry_exp *q = r->q;
     struct qry_spec spec = q->spec;
+    spec.view = &r->work.view;
     struct qry_collect collect = {.work = &r->work, .sets = r->metrics, .n_sets = q->n_metrics};
     for (size_t i = 0; i < q->n_outputs; i++)
         if (spec.compat && !q->outputs[i].ref.is_formula)

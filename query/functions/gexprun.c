@@ -23,6 +23,7 @@ static int run_shifted(struct run *r, int64_t shift_ms, struct ts_error *err)
     struct qry_spec spec = g->spec;
     struct qry_cols *sets = ts_arena_zalloc(arena, g->n_leaves * sizeof *sets);
     struct qry_collect collect = {.work = &r->work, .sets = sets};
+    spec.view = &r->work.view;
     spec.start_ms -= shift_ms;
     spec.end_ms -= shift_ms;
     spec.subs = ts_arena_alloc(arena, g->n_leaves * sizeof *spec.subs);

@@ -23,8 +23,10 @@ static const struct flag flags[] = {
     {"global_annotations", offsetof(struct qry_spec, global_annotations)},
 };
 
-/* Parameters with a value that are not choices; padding has no effect, as in OpenTSDB. */
-static const char texts[] = "start end m tsuid tsuids tz timezone by fill useCalendar use_calendar padding";
+/* Parameters with a value that are not choices; padding has no effect, as in OpenTSDB, and allow_partial becomes a
+ * member of struct qry_limit. */
+static const char texts[] =
+    "start end m tsuid tsuids tz timezone by fill useCalendar use_calendar padding allow_partial";
 
 bool qry_param_known(struct ts_near *near)
 {

@@ -1,6 +1,7 @@
-# Query scripts: each *.qt is one test (docs/QUERY.md, "Query scripts"), and one more over a store with a remote store behind it.
-tsd_program(run_queries queries/run_queries.c)
-target_link_libraries(run_queries PRIVATE query storage_remote)
+# Query scripts: each *.qt is one test (docs/QUERY.md, "Query scripts"), and more over a store with a remote store behind it: in memory, in
+# the fake HBase.
+tsd_program(run_queries queries/run_queries.c queries/remotes.c)
+target_link_libraries(run_queries PRIVATE query storage_remote live_tables)
 file(GLOB SCRIPTS CONFIGURE_DEPENDS queries/*.qt)
 foreach(script ${SCRIPTS})
   get_filename_component(name ${script} NAME_WE)
@@ -8,4 +9,8 @@ foreach(script ${SCRIPTS})
   tsd_core(run_queries qt_${name})
   tsd_program_test(qt_remote_${name} run_queries --remote ${script})
   tsd_core(run_queries qt_remote_${name})
+  tsd_program_test(qt_remote_only_${name} run_queries --remote-only ${script})
+  tsd_core(run_queries qt_remote_only_${name})
+  tsd_program_test(qt_hbase_${name} fake_hbase_server $<TARGET_FILE:run_queries> --hbase ${script})
+  tsd_core(run_queries qt_hbase_${name})
 endforeach()

@@ -7,11 +7,17 @@
 #include "base/crash.h"
 #include "collectors/collect.h"
 #include "tsd/commands/cmd.h"
+#include "tsd/daemon/hbase.h"
 #include "tsd/server.h"
 
-static const struct ts_conf_key *const serve_tables[] = {tsd_conf_keys, sto_conf_keys, col_conf_keys, NULL};
+static const struct ts_conf_key *const serve_tables[] = {tsd_conf_keys, sto_conf_keys, tsd_hbase_conf_keys,
+                                                         col_conf_keys, NULL};
 static const struct ts_conf_key *const collect_tables[] = {col_conf_keys, NULL};
-static const struct ts_conf_key *const daemon_tables[] = {tsd_conf_keys, sto_conf_keys, NULL};
+static const struct ts_conf_key *const daemon_tables[] = {tsd_conf_keys, sto_conf_keys, tsd_hbase_conf_keys,
+                                                          NULL};
+
+static const struct ts_conf_key *const hbase_tables[] = {tsd_hbase_conf_keys, NULL};
+static const struct ts_conf_key *const own_tables[] = {tsd_conf_keys, sto_conf_keys, col_conf_keys, NULL};
 
 static const struct tsd_cmd commands[] = {
     {.name = "serve",
@@ -240,6 +246,29 @@ static const struct tsd_cmd commands[] = {
      .examples = "tsd flush\n"
                  "tsd flush --compact --data ./data",
      .run = tsd_flush_run},
+    {.name = "hbase",
+     .summary =
+         "HBase behind the daemon: create OpenTSDB's tables, show gateways, tables and counters; ship again.",
+     .usage = "create-tables [--split salt|metric|KEYS] [--compression CODEC] [--ttl SECONDS] [--dry-run] "
+              "[--config FILE] [options]\n"
+              "status [--config FILE] [--host HOST] [--port PORT] [options]\n"
+              "reship --from TIME --to TIME [--host HOST] [--port PORT]",
+     .opts = tsd_hbase_opts,
+     .tables = hbase_tables,
+     .other_tables = own_tables,
+     .details = "create-tables creates those of the four tables that do not exist. A table that exists is "
+                "never changed; what differs is "
+                "printed.\n"
+                "status prints which gateways answer, the tables and the servers of their regions, and "
+                "counters of the daemon, if one answers. It "
+                "fails\n"
+                "if no gateway answers or a table is missing. --gateways, --salt-width and --salt-buckets "
+                "stand for the keys of the "
+                "daemon.",
+     .examples =
+         "tsd hbase create-tables --gateways hbase1:9090 --salt-width 1 --salt-buckets 20 --split salt\n"
+         "tsd hbase status --config /etc/tsd.conf",
+     .run = tsd_hbase_cmd_run},
     {.name = "fsck",
      .also = "check repair verify",
      .summary = "Check a whole stopped store; with --repair repair it.",

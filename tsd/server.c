@@ -1,9 +1,9 @@
 /*
  * server.c - start and stop.
  *
- *   start   settings > store > pools > workers > listen > collectors
+ *   start   settings > remote store > store > pools > workers > listen > collectors
  *   stop    collectors > listen closed > workers drained > what is left cut off > jobs ended > workers ended > store
- * closed
+ * closed > remote store closed
  *
  * Workers leave their loops only when none has connections any more: an answer that one waits for may need
  * the shards of another.
@@ -27,6 +27,7 @@
 #include "tsd/net/listen.h"
 #include "tsd/meta/fields.h"
 #include "tsd/meta/keep.h"
+#include "tsd/meta/shared.h"
 #include "tsd/net/stats.h"
 #include "tsd/daemon/version.h"
 #include "tsd/net/worker.h"
@@ -134,6 +135,18 @@ static unsigned server_kept_kinds(const struct tsd_rules *rules)
     return rules->make_metrics ? 0 : 1u << STO_UID_METRIC;
 }
 
+/* The remote store, if there is to be one; nothing is connected yet. */
+static int server_open_hbase(struct tsd_daemon *d, struct sto_opts *opts, struct ts_error *err)
+{
+    if (!d->hbase_set.on)
+        return 0;
+    TS_TRY(tsd_hbase_open(&d->hbase_set, tsd_memory_account(&d->memory, TSD_MEM_PROCESS), &d->hbase, err));
+    opts->remote = tsd_hbase_remote(d->hbase);
+    opts->ship_every_ms = d->hbase_set.ship_every_ms;
+    opts->ship_whole_hours = d->hbase_set.ship_whole_hours;
+    return 0;
+}
+
 static int server_start(struct server *s, const struct ts_conf *conf, unsigned *out_port,
                         struct ts_error *err)
 {
@@ -141,6 +154,8 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
     d->conf = conf;
     d->protocols = tsd_protocols;
     TS_TRY(tsd_settings_load(conf, &d->set, err));
+    TS_TRY(tsd_hbase_load(conf, &d->hbase_set, err));
+    TS_TRY(tsd_hbase_rules(conf, &d->set.rules, err));
     TS_TRY(server_check_descriptors(d->set.n_workers, err));
     ts_tz_set_default(d->set.zone);
     tsd_record_set_max_bytes(d->set.annotation_max_bytes);
@@ -160,9 +175,13 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
         opts.merge_memory_bytes = tsd_memory_merge_bytes(&d->set);
     opts.keeps_series = tsd_meta_keeps_series;
     opts.mentioned_names = tsd_meta_mentioned_names;
+    opts.remote_cell = tsd_meta_remote_cell;
     opts.kept_name_kinds = server_kept_kinds(&d->set.rules);
     opts.max_name_bytes = tsd_memory_name_bytes(&d->set);
+    TS_TRY(server_open_hbase(d, &opts, err));
     TS_TRY(sto_open(&opts, &d->store, err));
+    if (d->hbase)
+        TS_TRY(tsd_hbase_watch(d->hbase, d->store, err));
     TS_TRY(qry_internal_restore(d->store, err));
     d->started_ms = ts_clock_ms();
     tsd_series_total_init(&d->new_series, d->set.new_series_per_min_total, ts_clock_mono_ns() / 1000000);
@@ -242,7 +261,11 @@ static int server_stop(struct server *s, struct ts_error *err)
     tsd_peers_release(&d->peers);
     tsd_series_total_release(&d->new_series);
     tsd_memory_reset_allocator();
-    return d->store ? sto_close(d->store, err) : 0;
+    tsd_hbase_unwatch(d->hbase);
+    int rc = d->store ? sto_close(d->store, err) : 0;
+    tsd_hbase_close(d->hbase);
+    tsd_hbase_settings_release(&d->hbase_set);
+    return rc;
 }
 
 int tsd_server_run(const struct ts_conf *conf, struct ts_error *err)

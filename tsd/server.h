@@ -11,7 +11,8 @@
 #include "base/err.h"
 #include "tsd/daemon/settings.h" /* tsd_conf_keys */
 
-/** Open the store, serve until SIGTERM or SIGINT, close it. conf holds tsd_conf_keys and sto_conf_keys.
+/** Open the store, serve until SIGTERM or SIGINT, close it. conf holds tsd_conf_keys, sto_conf_keys and
+ *  tsd_hbase_conf_keys.
  *  Writes "listening ..." to the log when clients may connect.
  *  @return 0 after an orderly stop; otherwise the error that prevented the start, or the orderly closing of the
  *          store */

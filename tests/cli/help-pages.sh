@@ -9,7 +9,7 @@ tsd help flush query
 tsd flush extra
 tsd flush --compress
 tsd | head -n 1
-for c in serve query last import export scan delete uid flush fsck version help; do
+for c in serve query last import export scan delete uid flush hbase fsck version help; do
     "$TSD" help $c >page.txt || echo "no page for $c"
     for part in Usage: Options: Examples: "Exit codes:"; do
         grep -q "^$part" page.txt || echo "$c: no $part"

@@ -10,5 +10,26 @@ tsd serve --data d --config missing.conf
 export TSD_SHRADS=4
 tsd serve --data d
 unset TSD_SHRADS
+cat >theirs.conf <<'END'
+# as it comes with OpenTSDB
+tsd.network.port = 4343
+tsd.storage.hbase.data_table = my\u002dtsdb
+tsd.storage.salt.buckets : 16
+tsd.storage.salt.width=1
+tsd.core.auto_create_metrics true
+tsd.storage.enable_appends = true
+tsd.storage.hbase.zk_quorum = a,\
+    b
+tsd.http.cachedir =
+END
+tsd serve --print-config --opentsdb-config theirs.conf --port 5 2>&1 | grep -E 'theirs|^(port|hbase_data_table|hbase_salt_.*|auto_create_metrics) =' |
+    sed -E 's/^[0-9TZ:.-]+ //'
+printf 'tsd.core.authentication.enable = true \t\r\n' >>theirs.conf
+tsd serve --data d --opentsdb-config=theirs.conf 2>&1 | grep authentication
+echo 'tsd.storage.salt.width = 9' >theirs.conf
+tsd serve --data d --opentsdb-config theirs.conf
+tsd serve --data d --remote hbase --hbase-ship soon
+tsd serve --data d --remote hbase --hbase-gateways localhost:x
+tsd serve --data d --remote hbase --max-tags 9
 printf 'tsd.network.port = 0\ntsd.storage.hbase.zk_quorum = localhost\n' >opentsdb.conf
 tsd serve --print-config --config opentsdb.conf 2>&1 | grep -E 'zk_quorum|^port =' | sed -E 's/^[0-9TZ:.-]+ //'

@@ -12,7 +12,7 @@ import sys
 import time
 import urllib.parse
 
-from tsdtest import ROOT, Daemon, until
+from tsdtest import ROOT, Daemon, free_port, until
 
 T0 = 1500000000 - 1500000000 % 3600
 failures = []
@@ -324,6 +324,17 @@ def calendar_in_uri(s):
     return sorted(set(days)), [3] if s.compat else [6]  # weeks since 1970 begin on Thursday, those of the calendar on Sunday
 
 
+def status_without_hbase(s):
+    keys = {"compat": "opentsdb"} if s.compat else {}
+    with Daemon(workers=1, remote="hbase", hbase_gateways="127.0.0.1:%d" % free_port(), query_timeout_ms=4000, **keys) as d:
+        c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=300)
+        c.request("GET", "/api/query?start=%d&end=%d&m=sum:elsewhere" % (T0, T0 + 5))
+        r = c.getresponse()
+        got = r.status, "hbase" in r.read().decode()
+        c.close()
+    return got, (424 if s.compat else 503, True)
+
+
 def documented_paths(s):
     got = [s.ask("/api/serializers")[0], s.ask("/dropcaches")[0], s.ask("/api/dropcaches", {})[0]]
     return got, [404, 404, 405] if s.compat else [200, 200, 200]
@@ -385,7 +396,7 @@ def large_requests(s):
 
 ROWS = [new_metrics, many_tags, explicit_groups, empty_put, fraction_of_seconds, fraction_in_json, letters, capitals, same_time, same_second, unknown_value, first_rate,
         percentiles, zone_in_uri, ms_in_body, filter_types, fraction_in_query, end_that_is_a_date, forms_of_times, digits_of_dates, durations, times_as_text, kinds_of_metrics, near_names, unknown_parameters, unknown_members, unknown_options, calendar_in_uri, none_of_a_tag, whole_hours, switch_of_deletes, override_of_deletes, end_of_a_delete,
-        filters_of_one_key, regexp_with_colon, forgotten_names, suggest_all, last_with_some_tags, last_anywhere, documented_paths, server_errors, large_requests, errors_of_put, read_only_put, iso_time_in_put, date_in_put, between_s_and_ms]
+        filters_of_one_key, regexp_with_colon, forgotten_names, suggest_all, last_with_some_tags, last_anywhere, status_without_hbase, documented_paths, server_errors, large_requests, errors_of_put, read_only_put, iso_time_in_put, date_in_put, between_s_and_ms]
 
 
 def page_rows():

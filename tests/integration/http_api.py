@@ -181,6 +181,10 @@ def admin(d):
     check("flush behind the scenes", s == 202, b)
     s, b, _ = ask(d, "POST", "/api/admin/flush?level=x")
     check("flush to nowhere", s == 400, b)
+    s, b, _ = ask(d, "POST", "/api/admin/reship?from=0&to=1")
+    check("shipping again to nowhere", s == 400 and "remote = none" in str(b), b)
+    s, b, _ = ask(d, "GET", "/api/admin/reship?from=0&to=1")
+    check("only on request", s == 405, b)
 
 
 def parallel(d):

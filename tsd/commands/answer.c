@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/openfiles.h"
 #include "collectors/collect.h"
+#include "tsd/daemon/hbase.h"
 #include "tsd/daemon/settings.h"
 
 #include <string.h>
@@ -93,6 +94,7 @@ int tsd_answer_remote(struct tsd_answer *a, const char *method, struct ts_slice 
                                  .sink = keep ? answer_keep : answer_print,
                                  .arg = keep ? (void *)keep : a};
     int rc = tsd_client_request(a->args, &req, &reply, err);
+    a->partial |= rc == 0 && reply.partial;
     ts_buf_release(&reply.body);
     ts_free(text);
     return rc;
@@ -133,7 +135,10 @@ int tsd_answer_end(struct tsd_answer *a, struct ts_error *err)
 {
     if (a->last && a->last != '\n') /* JSON */
         TS_TRY(tsd_print(TS_SLICE_LIT("\n"), err));
-    return tsd_print_end(err);
+    TS_TRY(tsd_print_end(err));
+    if (a->partial)
+        (void)fputs("tsd: The answer is partial: the daemon's remote store did not answer\n", stderr);
+    return 0;
 }
 
 /* --- the folder of a stopped daemon --- */
@@ -152,8 +157,8 @@ static int local_conf(const struct tsd_args *args, struct ts_conf *conf, struct 
 int tsd_local_open(const struct tsd_args *args, enum tsd_local how, struct sto_store **out_store,
                    struct tsd_rules *rules, struct ts_error *err)
 {
-    static const struct ts_conf_key *const tables[] = {tsd_conf_keys, sto_conf_keys};
-    struct ts_conf *conf = ts_conf_new(tables, 2);
+    static const struct ts_conf_key *const tables[] = {tsd_conf_keys, sto_conf_keys, tsd_hbase_conf_keys};
+    struct ts_conf *conf = ts_conf_new(tables, 3);
     struct sto_opts opts = {0};
     *out_store = NULL;
     (void)ts_open_files_raise(); /* the store holds an eighth of them */
@@ -171,6 +176,11 @@ int tsd_local_open(const struct tsd_args *args, enum tsd_local how, struct sto_s
         tsd_rules_init(rules, false, true, TSD_TAGS_MAX, ts_conf_str(conf, "allow_specialchars"));
         tsd_settings_names(conf, rules);
         rules->old_times = true;
+        rc = tsd_hbase_rules(conf, rules, err);
+        if (rc < 0) {
+            (void)sto_close(*out_store, NULL);
+            *out_store = NULL;
+        }
     }
     ts_conf_free(conf);
     return rc;

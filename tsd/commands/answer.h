@@ -42,6 +42,13 @@ int tsd_local_open(const struct tsd_args *args, enum tsd_local how, struct sto_s
         .help = "With --data: the daemon's configuration, for its storage keys."                             \
     }
 
+/* Of queries: an answer without what only the remote store has. */
+#define TSD_PARTIAL_OPT                                                                                      \
+    {                                                                                                        \
+        .name = "allow-partial",                                                                             \
+        .help = "If HBase does not answer: print what the daemon has itself, and say so on standard error."  \
+    }
+
 /* One answer. */
 struct tsd_answer {
     const struct tsd_args *args; /* of the command */
@@ -49,6 +56,7 @@ struct tsd_answer {
     struct ts_pool *pool;        /* --data */
     char last;                   /* byte printed last; 0 = none */
     uint64_t n_bytes;            /* printed */
+    bool partial;                /* the daemon has marked its answer as partial */
     unsigned n_lines;            /* ends of lines among them, counted up to 2 */
 };
 

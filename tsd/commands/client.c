@@ -173,6 +173,8 @@ static int client_use(const struct tsd_client *c, const struct tsd_client_req *r
             return ts_error_set(err, TS_EPARSE, "what answers at %s:%s does not speak HTTP: %s", c->host,
                                 c->port, pr->error);
         reply->status = (unsigned)pr->status_code;
+        if (event == TSD_PARSE_HEAD)
+            reply->partial = tsd_parser_header(pr, "X-Tsd-Partial").n > 0;
         if (event == TSD_PARSE_BODY)
             TS_TRY(client_body(req, pr, reply, err));
         if (event == TSD_PARSE_END)
@@ -204,6 +206,7 @@ int tsd_client_http(struct tsd_client *c, const struct tsd_client_req *req, stru
 {
     struct tsd_parser parser;
     reply->status = 0;
+    reply->partial = false;
     ts_buf_init(&reply->body, CLIENT_BODY_MAX);
     TS_TRY(client_send_request(c, req, err));
     tsd_parser_init(&parser, true, CLIENT_HEAD_MAX);

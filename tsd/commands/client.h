@@ -46,6 +46,7 @@ struct tsd_client_req {
 /* Its answer. */
 struct tsd_client_reply {
     unsigned status;    /* 200 */
+    bool partial;       /* the answer lacks what only the remote store has (header X-Tsd-Partial) */
     struct ts_buf body; /* whole body, if no sink took it; release it */
 };
 

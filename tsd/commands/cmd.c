@@ -289,18 +289,32 @@ static struct ts_conf *cmd_conf(const struct tsd_cmd *cmd)
     return conf;
 }
 
-/* The file named by --config first, then the environment; options come last and win. */
+/* The value of an option that is needed before the others are read; NULL: it is not given, or not one of the command. */
+static const char *cmd_early(const struct tsd_cmd *cmd, int argc, char *const *argv, const char *name)
+{
+    const char *value = NULL;
+    size_t n = strlen(name);
+    const struct ts_opt *opt = cmd->opts;
+    while (opt && opt->name && strcmp(opt->name, name) != 0)
+        opt++;
+    for (int i = 0; opt && opt->name && i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strncmp(argv[i], "--", 2) != 0 || strncmp(argv[i] + 2, name, n) != 0)
+            continue;
+        if (argv[i][n + 2] == '=')
+            value = argv[i] + n + 3;
+        else if (!argv[i][n + 2] && i + 1 < argc)
+            value = argv[i + 1];
+    }
+    return value;
+}
+
+/* OpenTSDB's file first, then the one named by --config, then the environment; options come last and win. */
 static int cmd_load_conf(const struct tsd_args *args, int argc, char *const *argv, struct ts_error *err)
 {
-    const char *path = NULL;
-    for (int i = 0; i < argc; i++) {
-        if (strcmp(argv[i], "--") == 0)
-            break;
-        if (strcmp(argv[i], "--config") == 0 && i + 1 < argc)
-            path = argv[i + 1];
-        else if (strncmp(argv[i], "--config=", 9) == 0)
-            path = argv[i] + 9;
-    }
+    const char *opentsdb = cmd_early(args->cmd, argc, argv, "opentsdb-config");
+    const char *path = cmd_early(args->cmd, argc, argv, "config");
+    if (opentsdb)
+        TS_TRY(tsd_opentsdb_conf(args->conf, opentsdb, err));
     if (path)
         TS_TRY(ts_conf_load_file(args->conf, path, err));
     return ts_conf_load_env(args->conf, err);

@@ -92,6 +92,10 @@ int tsd_print_all(struct ts_slice text, struct ts_error *err);
  * error has been printed. */
 int tsd_print_page(struct ts_buf *text);
 
+/** Read an opentsdb.conf, and log which of its keys were taken, which have no meaning here, and which cannot be honoured. TS_EINVAL: a value is
+ * wrong, or it would be wrong to ignore a key. */
+int tsd_opentsdb_conf(struct ts_conf *conf, const char *path, struct ts_error *err);
+
 /* The commands, one a file. */
 int tsd_serve_run(const struct tsd_args *args);
 int tsd_query_run(const struct tsd_args *args);
@@ -106,6 +110,7 @@ int tsd_last_run(const struct tsd_args *args);
 int tsd_search_run(const struct tsd_args *args);
 int tsd_annotate_run(const struct tsd_args *args);
 int tsd_flush_run(const struct tsd_args *args);
+int tsd_hbase_cmd_run(const struct tsd_args *args);
 int tsd_fsck_run(const struct tsd_args *args);
 int tsd_collect_run(const struct tsd_args *args);
 int tsd_version_run(const struct tsd_args *args);
@@ -114,6 +119,7 @@ int tsd_help_run(const struct tsd_args *args);
 /* Their options. */
 extern const struct ts_opt tsd_serve_opts[], tsd_query_opts[], tsd_import_opts[], tsd_export_opts[],
     tsd_scan_opts[], tsd_delete_opts[], tsd_uid_opts[], tsd_mkmetric_opts[], tsd_search_opts[],
-    tsd_last_opts[], tsd_annotate_opts[], tsd_flush_opts[], tsd_fsck_opts[], tsd_collect_opts[];
+    tsd_last_opts[], tsd_annotate_opts[], tsd_flush_opts[], tsd_fsck_opts[], tsd_collect_opts[],
+    tsd_hbase_opts[];
 
 #endif

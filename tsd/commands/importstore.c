@@ -97,6 +97,7 @@ static int store_take(void *sink, const char *file, struct ts_slice lines, uint6
         if (p == end)
             break;
         const char *nl = memchr(p, '\n', (size_t)(end - p));
+        tsd_put_ahead(&s->in, nl + 1, end);
         TS_TRY(store_line(s, file, (struct ts_slice){p, (size_t)(nl - p)}, *line, err));
         p = nl + 1;
         ++*line;

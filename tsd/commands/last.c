@@ -20,6 +20,7 @@ const struct ts_opt tsd_last_opts[] = {
      .letter = 'f',
      .arg = "text|csv|json|ndjson",
      .help = "Form of the answer. Default text. CSV and JSON have milliseconds."},
+    TSD_PARTIAL_OPT,
     TSD_ANSWER_OPTS,
     {.name = NULL},
 };
@@ -64,6 +65,8 @@ static int last_remote(struct last_run *r, struct ts_slice series, struct ts_err
     last_param(&path, "at", tsd_answer_opt(args, "at"));
     last_param(&path, "tz", tsd_answer_opt(args, "tz"));
     last_param(&path, "timeseries", series);
+    if (tsd_args_has(args, "allow-partial"))
+        ts_buf_str(&path, "&allow_partial=true");
     int rc = tsd_answer_remote(&r->answer, "GET", ts_buf_get(&path), NULL, err);
     ts_buf_release(&path);
     return rc;

@@ -68,6 +68,7 @@ const struct ts_opt tsd_query_opts[] = {
              "unless --format is given too."},
     {.name = "explain",
      .help = "Estimate the cost without running the query: series, files, rows, bytes, limits."},
+    TSD_PARTIAL_OPT,
     TSD_ANSWER_OPTS,
     {.name = NULL},
 };
@@ -343,6 +344,8 @@ static int query_choice(struct query_run *r, struct ts_error *err)
     r->spec.ms = tsd_args_has(r->args, "ms");
     if (r->spec.ms)
         ts_buf_str(&r->uri, "&ms=true");
+    if (tsd_args_has(r->args, "allow-partial"))
+        ts_buf_str(&r->uri, "&allow_partial=true");
     TS_TRY(qry_parse_choice(params, n, &r->arena, &r->spec, &r->uri, err));
     return qry_spec_check_choice(&r->spec, err);
 }

@@ -12,6 +12,11 @@ const struct ts_opt tsd_serve_opts[] = {
     {.name = "config",
      .arg = "FILE",
      .help = "Read keys from this file: lines \"key = value\". An opentsdb.conf is understood."},
+    {.name = "opentsdb-config",
+     .arg = "FILE",
+     .help = "Before it, read an opentsdb.conf; the log says which of its keys were taken, which have no "
+             "meaning here, and which "
+             "cannot be honoured."},
     {.name = "port", .letter = 'p', .arg = "PORT", .help = "TCP port to listen on: key port, default 4242."},
     {.name = "print-config",
      .help = "Print all keys with their present values as a file for --config, and end."},

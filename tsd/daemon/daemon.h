@@ -11,6 +11,7 @@
 #include "storage/store.h"
 #include "tsd/daemon/permissions.h"
 #include "tsd/daemon/spool.h"
+#include "tsd/daemon/hbase.h"
 #include "tsd/daemon/peers.h"
 #include "tsd/daemon/memory.h"
 #include "tsd/daemon/settings.h"
@@ -39,24 +40,26 @@ struct tsd_daemon {
     const struct tsd_transport *transport; /* under connections; NULL: plain sockets */
     /* Which permissions (enum tsd_permission) a client lacks; NULL: every client has all. Any worker. */
     unsigned (*restrict_client)(const struct tsd_identity *who);
-    struct sto_store *store;            /* the store */
-    struct tsd_memory memory;           /* accounts of memory and their limits */
-    struct ts_pool *pieces;             /* parallel pieces of queries */
-    struct tsd_queries *queries;        /* running and ended ones; NULL: not kept */
-    struct tsd_schedule *jobs;          /* threads for queries, exports and other long jobs */
-    struct tsd_schedule *small_jobs;    /* threads for jobs of some ms */
-    struct tsd_schedule *picture_jobs;  /* threads for pictures */
-    struct ts_pool *refills;            /* reads what slow clients have not taken yet */
-    struct tsd_spools spools;           /* the files that hold it */
-    _Atomic unsigned n_reply_waits;     /* jobs that wait for their clients, since the spool is full */
-    _Atomic uint64_t n_reply_cut;       /* replies cut because too many waited */
-    struct tsd_worker **workers;        /* n_workers */
-    unsigned n_workers;                 /* threads that serve sockets */
-    int64_t started_ms;                 /* wall clock */
-    char host[256];                     /* name of this machine, for stats */
-    struct tsd_series_total new_series; /* new series that all connections may create */
-    _Atomic uint32_t n_connections;     /* open now; main adds, workers subtract */
-    _Atomic uint64_t n_accepted;        /* since the start */
+    struct sto_store *store;             /* the store */
+    struct tsd_hbase_settings hbase_set; /* keys of HBase */
+    struct tsd_hbase *hbase;             /* behind the store; NULL: remote = none */
+    struct tsd_memory memory;            /* accounts of memory and their limits */
+    struct ts_pool *pieces;              /* parallel pieces of queries */
+    struct tsd_queries *queries;         /* running and ended ones; NULL: not kept */
+    struct tsd_schedule *jobs;           /* threads for queries, exports and other long jobs */
+    struct tsd_schedule *small_jobs;     /* threads for jobs of some ms */
+    struct tsd_schedule *picture_jobs;   /* threads for pictures */
+    struct ts_pool *refills;             /* reads what slow clients have not taken yet */
+    struct tsd_spools spools;            /* the files that hold it */
+    _Atomic unsigned n_reply_waits;      /* jobs that wait for their clients, since the spool is full */
+    _Atomic uint64_t n_reply_cut;        /* replies cut because too many waited */
+    struct tsd_worker **workers;         /* n_workers */
+    unsigned n_workers;                  /* threads that serve sockets */
+    int64_t started_ms;                  /* wall clock */
+    char host[256];                      /* name of this machine, for stats */
+    struct tsd_series_total new_series;  /* new series that all connections may create */
+    _Atomic uint32_t n_connections;      /* open now; main adds, workers subtract */
+    _Atomic uint64_t n_accepted;         /* since the start */
     _Atomic uint64_t n_rejected[TSD_REJECTIONS]; /* connections refused, by reason */
     _Atomic unsigned n_graphs_running,
         n_graphs_waiting; /* pictures being drawn; jobs that wait to draw one */

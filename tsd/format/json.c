@@ -193,7 +193,7 @@ static int json_end(struct tsd_out *o, struct ts_error *err)
         ts_buf_str(&o->scratch, o->n ? ",{\"statsSummary\":" : "{\"statsSummary\":");
         ts_json_init(&j, &o->scratch);
         if (o->stats)
-            tsd_querystats_all(&j, o->stats, -1);
+            tsd_querystats_all(&j, o->stats, o->limit && qry_limit_incomplete(o->limit), -1);
         else
             ts_json_raw(&j, TS_SLICE_LIT("{}"));
         ts_buf_char(&o->scratch, '}');

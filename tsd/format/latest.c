@@ -11,11 +11,10 @@
 
 /* One answer. */
 struct latest {
-    struct tsd_out out;      /* the format at work */
-    struct sto_catalog *cat; /* names */
-    struct ts_buf v;         /* values of one series: uint64_t each */
-    struct ts_buf is_int;    /* a byte each */
-    struct ts_buf tsuid;     /* of one series */
+    struct tsd_out out;   /* the format at work */
+    struct ts_buf v;      /* values of one series: uint64_t each */
+    struct ts_buf is_int; /* a byte each */
+    struct ts_buf tsuid;  /* of one series */
 };
 
 static int latest_emit(void *arg, const struct qry_latest *p, struct ts_error *err)
@@ -31,13 +30,14 @@ static int latest_emit(void *arg, const struct qry_latest *p, struct ts_error *e
         ts_buf_append(&l->v, is_int ? (const void *)&p->v[i].m : (const void *)&d, sizeof d);
         ts_buf_char(&l->is_int, is_int);
     }
-    qry_tsuid(p->series, &l->tsuid);
+    if (!qry_series_foreign(p->series))
+        qry_tsuid(p->series, &l->tsuid);
     struct ts_slice tsuid = ts_buf_get(&l->tsuid);
-    struct qry_series s = {.metric = sto_uid_name(l->cat, STO_UID_METRIC, p->series->metric),
+    struct qry_series s = {.metric = qry_view_name(p->view, STO_UID_METRIC, p->series->metric),
                            .tags = tags,
-                           .n_tags = tsd_series_tags(l->cat, p->series, tags),
+                           .n_tags = tsd_series_tags(p->view, p->series, tags),
                            .tsuids = &tsuid,
-                           .n_tsuids = 1,
+                           .n_tsuids = !qry_series_foreign(p->series),
                            .n = p->n,
                            .ts_ms = p->ts_ms,
                            .v = (const uint64_t *)(const void *)l->v.p,
@@ -50,7 +50,7 @@ int tsd_latest_run(const struct tsd_latest *what, struct sto_store *store, struc
 {
     struct qry_spec spec = {
         .ms = true, .arrays = true, .show_tsuids = true, .no_annotations = true, .tz = what->tz};
-    struct latest l = {.cat = sto_store_catalog(store)};
+    struct latest l = {0};
     tsd_out_init(&l.out, what->format, &spec, sink);
     ts_buf_init(&l.v, 0);
     ts_buf_init(&l.is_int, 0);

@@ -86,7 +86,7 @@ int tsd_lines__flush(struct tsd_lines_run *r, size_t at_least, struct ts_error *
 /* What stands before the time and after the value. Names come from the catalog, so renames are seen. */
 void tsd_lines__names(struct tsd_lines_run *r, const struct sto_series *s)
 {
-    struct ts_slice metric = r->metric.p ? r->metric : sto_uid_name(r->cat, STO_UID_METRIC, s->metric);
+    struct ts_slice metric = r->metric.p ? r->metric : qry_view_name(&r->view, STO_UID_METRIC, s->metric);
     ts_buf_clear(&r->front);
     ts_buf_clear(&r->back);
     ts_buf_slice(&r->front, r->lead);
@@ -96,18 +96,19 @@ void tsd_lines__names(struct tsd_lines_run *r, const struct sto_series *s)
     ts_buf_char(&r->front, ' ');
     unsigned order[256];
     for (unsigned i = 0; i < s->n_tags; i++) { /* by name: ids differ between stores that hold the same */
-        struct ts_slice k = sto_uid_name(r->cat, STO_UID_TAGK, s->tags[i].k);
+        struct ts_slice k = qry_view_name(&r->view, STO_UID_TAGK, s->tags[i].k);
         unsigned at = i;
-        for (; at && ts_slice_cmp(k, sto_uid_name(r->cat, STO_UID_TAGK, s->tags[order[at - 1]].k)) < 0; at--)
+        for (; at && ts_slice_cmp(k, qry_view_name(&r->view, STO_UID_TAGK, s->tags[order[at - 1]].k)) < 0;
+             at--)
             order[at] = order[at - 1];
         order[at] = i;
     }
     for (unsigned i = 0; i < s->n_tags; i++) {
         const struct sto_tag *tag = &s->tags[order[i]];
         ts_buf_char(&r->back, ' ');
-        ts_buf_slice(&r->back, sto_uid_name(r->cat, STO_UID_TAGK, tag->k));
+        ts_buf_slice(&r->back, qry_view_name(&r->view, STO_UID_TAGK, tag->k));
         ts_buf_char(&r->back, '=');
-        ts_buf_slice(&r->back, sto_uid_name(r->cat, STO_UID_TAGV, tag->v));
+        ts_buf_slice(&r->back, qry_view_name(&r->view, STO_UID_TAGV, tag->v));
     }
     ts_buf_char(&r->back, '\n');
 }
@@ -141,6 +142,7 @@ struct qry_reading tsd_lines__reading(const struct tsd_lines_run *r, uint32_t me
 {
     return (struct qry_reading){.snap = r->snap,
                                 .budget = r->budget,
+                                .view = &r->view,
                                 .metric = metric,
                                 .series = series,
                                 .n = n,
@@ -201,7 +203,7 @@ static int lines_unknown(struct tsd_lines_run *r, enum sto_uid_kind kind, struct
 {
     static const char *const kinds[STO_UID_KINDS] = {"metric", "tag key", "tag value"};
     ts_error_set(err, TS_ENOTFOUND, "no such %s: %.*s", kinds[kind], TS_SHOWN(name, 100));
-    qry_select_near(r->cat, kind, name, NULL, err);
+    qry_select_near(&r->view, kind, name, NULL, err);
     return TS_ENOTFOUND;
 }
 
@@ -277,12 +279,14 @@ void tsd_lines__open(struct tsd_lines_run *r, struct sto_store *st, struct qry_b
     ts_buf_init(&r->out, 0);
     ts_buf_init(&r->front, 0);
     ts_buf_init(&r->back, 0);
+    qry_view_open(&r->view, st, budget->limit);
     r->snap = sto_snap_take(st);
 }
 
 void tsd_lines__close(struct tsd_lines_run *r)
 {
     sto_snap_release(r->snap);
+    qry_view_close(&r->view);
     ts_buf_release(&r->out);
     ts_buf_release(&r->front);
     ts_buf_release(&r->back);

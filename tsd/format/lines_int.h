@@ -16,6 +16,7 @@
 /* One export under way. */
 struct tsd_lines_run {
     struct sto_catalog *cat;   /* names */
+    struct qry_view view;      /* the same, with those of the remote store */
     struct sto_snap *snap;     /* what is read */
     struct qry_budget *budget; /* memory and end of the run; borrowed */
     tsd_lines_fn emit;         /* where text goes */

@@ -169,7 +169,7 @@ static int histogram_lines(struct tsd_lines_run *r, struct ts_slice metric, cons
     struct hist h = {.r = r};
     struct sto_select_ctl ctl = qry_select_ctl(r->budget);
     roaring_bitmap_t *set;
-    qry_buckets_find(r->cat, metric, arena, &h.buckets);
+    TS_TRY(qry_buckets_find(&r->view, metric, arena, &h.buckets, err));
     if (!h.buckets.n)
         return 0;
     h.metrics = ts_arena_zalloc(arena, h.buckets.n * sizeof *h.metrics);

@@ -126,7 +126,8 @@ void tsd_out_time(struct ts_buf *b, int64_t ms);
 /** One sub query as an object. Times in ms. The sub queries of a request are read side by side: each shows the time of
  * all. */
 void tsd_querystats_sub(struct ts_json *j, const struct qry_stats *stats, size_t sub);
-/** The whole query as an object, sub queries inside (queryIdx_00). total_ns < 0: not known yet. */
-void tsd_querystats_all(struct ts_json *j, const struct qry_stats *stats, int64_t total_ns);
+/** The whole query as an object, sub queries inside (queryIdx_00). partial: say that the answer lacks what only the remote
+ * store has. total_ns < 0: not known yet. */
+void tsd_querystats_all(struct ts_json *j, const struct qry_stats *stats, bool partial, int64_t total_ns);
 
 #endif

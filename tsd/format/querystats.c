@@ -77,7 +77,7 @@ static struct qry_sub_stats total(const struct qry_stats *s)
     return t;
 }
 
-void tsd_querystats_all(struct ts_json *j, const struct qry_stats *s, int64_t total_ns)
+void tsd_querystats_all(struct ts_json *j, const struct qry_stats *s, bool partial, int64_t total_ns)
 {
     struct qry_sub_stats t = total(s);
     ts_json_obj(j);
@@ -95,6 +95,8 @@ void tsd_querystats_all(struct ts_json *j, const struct qry_stats *s, int64_t to
     put_ms(j, "maxSerializationTime", s->emit_ns);
     put_ms(j, "maxUidToStringTime", s->plan_ns);
     ts_json_member_count(j, "nanDPs", t.n_nan);
+    if (partial)
+        ts_json_member_bool(j, "partial", true);
     put_ms(j, "processingPreWriteTime", s->plan_ns + s->read_ns + s->group_ns);
     put_read(j, t.n_points, t.n_rows);
     put_names(j);

@@ -96,7 +96,7 @@ static void scan_series(struct scan_run *r, const struct sto_series *s)
 {
     struct sto_tag_text tags[TSD_SERIES_MAX_TAGS];
     ts_buf_clear(&r->tags);
-    tsd_tags_text(tags, tsd_series_tags(r->lines.cat, s, tags), &r->tags);
+    tsd_tags_text(tags, tsd_series_tags(&r->lines.view, s, tags), &r->tags);
     scan_ids(r, s);
 }
 
@@ -113,7 +113,7 @@ static void scan_head(struct scan_run *r, const struct sto_series *s, int64_t ba
     memcpy(key + n, r->key + r->metric_n, r->n_key - r->metric_n);
     scan_bytes(b, key, n + r->n_key - r->metric_n);
     ts_buf_char(b, ' ');
-    ts_buf_slice(b, sto_uid_name(r->lines.cat, STO_UID_METRIC, s->metric));
+    ts_buf_slice(b, qry_view_name(&r->lines.view, STO_UID_METRIC, s->metric));
     ts_buf_printf(b, " %lld ", (long long)base_s);
     scan_date(b, base_ms);
     ts_buf_char(b, ' ');
@@ -193,14 +193,14 @@ static int scan_row(void *arg, const struct sto_row *row, struct ts_error *err)
     return tsd_lines__flush(lines, TSD_LINES_PIECE_BYTES, err);
 }
 
-static int scan_sub(struct scan_run *r, struct sto_store *store, const struct qry_spec *spec, size_t index,
-                    bool import, struct ts_error *err)
+static int scan_sub(struct scan_run *r, const struct qry_spec *spec, size_t index, bool import,
+                    struct ts_error *err)
 {
     struct ts_arena arena;
     struct qry_plan plan;
     ts_arena_init(&arena, 0);
     arena.budget = r->budget.memory;
-    int rc = qry_plan_select(store, spec, index, NULL, 0, &r->budget, &arena, &plan, err);
+    int rc = qry_plan_select(spec, index, NULL, 0, &r->budget, &arena, &plan, err);
     if (rc == 0) {
         struct scanned s = {r, plan.series, import};
         struct qry_reading rd = qry_plan_reading(&plan, r->lines.snap, &r->budget);
@@ -226,8 +226,10 @@ int tsd_scan_run(struct sto_store *store, const struct qry_spec *spec, bool impo
     qry_budget_init(&r->budget, limit);
     tsd_lines__open(&r->lines, store, &r->budget, scan_emit, r);
     ts_buf_init(&r->tags, 0);
+    struct qry_spec with = *spec;
+    with.view = &r->lines.view;
     for (size_t i = 0; i < spec->n_subs && rc == 0; i++)
-        rc = scan_sub(r, store, spec, i, import, err);
+        rc = scan_sub(r, &with, i, import, err);
     if (rc == 0)
         rc = tsd_lines__flush(&r->lines, 1, err);
     if (rc < 0 && qry_budget_result(&r->budget, &why) < 0)

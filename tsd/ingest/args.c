@@ -123,6 +123,10 @@ int tsd_args_bad_time(struct tsd_ingest *in, int64_t raw, struct ts_slice value,
     ts_buf_slice(&in->msg, metric);
     ts_buf_str(&in->msg, ", tags=");
     tsd_tags_text(tags, n_tags, &in->msg);
+    if (tsd_time_not_for_hbase(in->rules, raw)) {
+        ts_buf_str(&in->msg, " (HBase's tables hold times from 1970 to 2106)");
+        return TS_EBACKEND;
+    }
     if (!in->rules->compat)
         tsd_time_why(raw, &in->msg);
     return TS_EINVAL;

@@ -282,7 +282,8 @@ static const struct hist_family *hist_family(struct tsd_ingest *in, uint32_t und
         return f;
     ts_arena_release(&f->arena);
     *f = (struct hist_family){.under = under, .seen_max = max, .generation = generation};
-    qry_buckets_find(in->cat, metric, &f->arena, &f->buckets);
+    struct qry_view view = qry_view_of(in->cat);
+    (void)qry_buckets_find(&view, metric, &f->arena, &f->buckets, NULL); /* the catalog alone: no error */
     f->metrics = ts_arena_zalloc(&f->arena, f->buckets.n * sizeof(*f->metrics) + 1);
     for (size_t i = 0; i < f->buckets.n; i++)
         (void)sto_uid_find(in->cat, STO_UID_METRIC, f->buckets.metrics[i], &f->metrics[i]);

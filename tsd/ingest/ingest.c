@@ -230,7 +230,7 @@ const char *tsd_refusal_text(enum tsd_refusal kind, bool compat)
         [TSD_REF_ILLEGAL] = "illegal argument: ", [TSD_REF_VALUE] = "invalid value: ",
         [TSD_REF_UNKNOWN] = "unknown metric: ",   [TSD_REF_STORAGE] = "storage error: ",
         [TSD_REF_SERIES] = "too many series: ",   [TSD_REF_NEW_SERIES] = "too many new series: ",
-        [TSD_REF_READ_ONLY] = "read-only: "};
+        [TSD_REF_READ_ONLY] = "read-only: ",      [TSD_REF_HBASE] = "illegal argument: "};
     return compat && kind == TSD_REF_STORAGE ? "HBase error: " : texts[kind];
 }
 
@@ -247,6 +247,8 @@ enum tsd_refusal tsd_refusal_of(int code)
         return TSD_REF_SERIES;
     case TS_ETIMEOUT:
         return TSD_REF_NEW_SERIES;
+    case TS_EBACKEND:
+        return TSD_REF_HBASE;
     default:
         return TSD_REF_STORAGE;
     }

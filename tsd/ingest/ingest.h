@@ -32,6 +32,7 @@ enum tsd_refusal {
     TSD_REF_SERIES,     /* max_series is reached and the series is new */
     TSD_REF_NEW_SERIES, /* too many new series in a minute */
     TSD_REF_READ_ONLY,  /* mode = ro */
+    TSD_REF_HBASE,      /* OpenTSDB's tables in HBase cannot hold it (remote = hbase) */
     TSD_REF_KINDS
 };
 

@@ -149,6 +149,14 @@ static uintptr_t icache_ref(const struct tsd_icache *c, uint32_t ref)
     return (uintptr_t)sto_series_get(c->cat, ref);
 }
 
+void tsd_icache_prefetch(const struct tsd_icache *c, uint64_t hash)
+{
+    uint32_t k = (uint32_t)((uint64_t)icache_tag(hash) * c->n_buckets >> 32);
+    __builtin_prefetch(&c->buckets[k], 1);
+    if (__builtin_expect(c->old != NULL, 0))
+        __builtin_prefetch(&c->old[k / 2], 1);
+}
+
 uintptr_t tsd_icache_find(struct tsd_icache *c, uint64_t hash, struct ts_slice metric, struct ts_slice tags)
 {
     uint32_t tag = icache_tag(hash);

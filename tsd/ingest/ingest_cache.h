@@ -73,6 +73,8 @@ size_t tsd_icache_bytes(const struct tsd_icache *c);
 uint64_t tsd_icache_hash(struct ts_slice metric, struct ts_slice tags);
 /** The ref of a spelling, 0 if not known. */
 uintptr_t tsd_icache_find(struct tsd_icache *c, uint64_t hash, struct ts_slice metric, struct ts_slice tags);
+/** Prefetch the memory that tsd_icache_find reads first. */
+void tsd_icache_prefetch(const struct tsd_icache *c, uint64_t hash);
 /** Remember a spelling of a series; returns its ref, 0 if it can't be kept. May reset the cache first. */
 uintptr_t tsd_icache_add(struct tsd_icache *c, uint64_t hash, struct ts_slice metric, struct ts_slice tags,
                          const struct sto_series *series);

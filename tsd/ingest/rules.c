@@ -11,6 +11,7 @@
 
 #include <unicode/uchar.h>
 
+#define RULES_MAX_LATIN1  0xff            /* last character of ISO-8859-1 */
 #define RULES_MAX_SECONDS 4294967295ll    /* larger numbers are milliseconds */
 #define RULES_MAX_DATE    21991231        /* larger numbers are no dates without separators */
 #define RULES_SHOWN_BYTES 64u             /* of a name that is too long */
@@ -20,7 +21,11 @@
 void tsd_rules_init(struct tsd_rules *rules, bool compat, bool make_metrics, unsigned max_tags,
                     const char *special)
 {
-    *rules = (struct tsd_rules){.compat = compat, .make_metrics = make_metrics, .max_tags = max_tags};
+    *rules = (struct tsd_rules){.compat = compat,
+                                .make_metrics = make_metrics,
+                                .max_tags = max_tags,
+                                .min_ms = -RULES_MAX_MS,
+                                .max_ms = RULES_MAX_MS};
     if (!max_tags)
         rules->max_tags = compat ? TSD_TAGS_COMPAT : TSD_TAGS_DEFAULT;
     if (rules->max_tags > TSD_TAGS_MAX)
@@ -38,6 +43,15 @@ void tsd_rules_init(struct tsd_rules *rules, bool compat, bool make_metrics, uns
     for (size_t i = 0; i < cut.n; i++)
         if ((unsigned char)cut.p[i] < 128)
             rules->ascii_ok[(unsigned char)cut.p[i]] = true;
+}
+
+void tsd_rules_for_hbase(struct tsd_rules *rules, int64_t min_ms, int64_t max_ms)
+{
+    rules->hbase = true;
+    rules->min_ms = min_ms;
+    rules->max_ms = max_ms;
+    if (rules->max_tags > TSD_TAGS_HBASE)
+        rules->max_tags = TSD_TAGS_HBASE;
 }
 
 /* The character s begins with, which is not ASCII; s becomes its bytes. -1 and one byte if that is no
@@ -59,13 +73,22 @@ static int32_t rules_utf8(struct ts_slice *s)
 /* Letters of any script; in our own ways also the digits and marks that many scripts write words with. */
 static bool rules_char_ok(const struct tsd_rules *rules, int32_t c, struct ts_slice bytes)
 {
-    if (c < 0)
+    if (c < 0 || (rules->hbase && c > RULES_MAX_LATIN1))
         return false;
     if (u_isalpha(c))
         return true;
     if (!rules->compat && (u_isdigit(c) || (U_GET_GC_MASK(c) & U_GC_M_MASK)))
         return true;
     return *rules->special && memmem(rules->special, strlen(rules->special), bytes.p, bytes.n) != NULL;
+}
+
+/* Is this a character that is refused only since HBase's tables cannot hold it? */
+static bool rules_not_for_hbase(const struct tsd_rules *rules, struct ts_slice bad)
+{
+    struct tsd_rules others = *rules;
+    others.hbase = false;
+    struct ts_slice bytes = bad;
+    return rules->hbase && bad.n > 1 && rules_char_ok(&others, rules_utf8(&bytes), bad);
 }
 
 bool tsd_name_ok(const struct tsd_rules *rules, enum sto_uid_kind kind, struct ts_slice name,
@@ -119,6 +142,8 @@ void tsd_name_why(const struct tsd_rules *rules, enum sto_uid_kind kind, struct 
     ts_buf_slice(msg, name);
     ts_buf_str(msg, "\"): illegal character: ");
     ts_buf_slice(msg, bad);
+    if (rules_not_for_hbase(rules, bad))
+        ts_buf_str(msg, " (HBase's tables hold names in ISO-8859-1)");
 }
 
 int tsd_time_from_int(const struct tsd_rules *rules, int64_t raw, struct tsd_time *out)
@@ -134,8 +159,13 @@ int tsd_time_from_int(const struct tsd_rules *rules, int64_t raw, struct tsd_tim
         out->ts_ms = raw * 1000;
         out->ms = false;
     }
-    out->bad = raw > RULES_MAX_MS || raw < -RULES_MAX_MS;
+    out->bad = tsd_time_is_bad(rules, raw);
     return 0;
+}
+
+bool tsd_time_not_for_hbase(const struct tsd_rules *rules, int64_t raw)
+{
+    return rules->hbase && tsd_time_is_bad(rules, raw) && raw <= RULES_MAX_MS && raw >= -RULES_MAX_MS;
 }
 
 void tsd_time_why(int64_t raw, struct ts_buf *msg)
@@ -196,7 +226,7 @@ static int rules_time_fraction(const struct tsd_rules *rules, struct ts_slice s,
     for (size_t i = frac.n; i < 3; i++)
         part *= 10;
     int64_t ms = sec * 1000 + (s.p[0] == '-' ? -part : part);
-    *out = (struct tsd_time){.raw = ms, .ts_ms = ms, .ms = frac.n > 0};
+    *out = (struct tsd_time){.raw = ms, .ts_ms = ms, .ms = frac.n > 0, .bad = tsd_time_is_bad(rules, ms)};
     if (ms <= 0 && !rules->old_times)
         return rules_bad_time(s, "", msg);
     return 0;
@@ -246,7 +276,8 @@ static int rules_time_iso(const struct tsd_rules *rules, struct ts_slice s, stru
         return rules_bad_time(s, " (there is no such time: the clock was set forward; write its zone)", msg);
     if ((ms <= 0 && !rules->old_times) || ms > RULES_MAX_MS || ms < -RULES_MAX_MS)
         return rules_bad_time(s, "", msg);
-    *out = (struct tsd_time){.raw = ms, .ts_ms = ms, .ms = memchr(s.p, '.', s.n) != NULL};
+    *out = (struct tsd_time){
+        .raw = ms, .ts_ms = ms, .ms = memchr(s.p, '.', s.n) != NULL, .bad = tsd_time_is_bad(rules, ms)};
     return 0;
 }
 
@@ -306,20 +337,23 @@ int tsd_names_check(const struct tsd_rules *rules, struct ts_slice metric, const
         }
         ts_buf_printf(msg, "Too many tags: %zu maximum allowed: %u, tags: ", n_tags, rules->max_tags);
         tsd_tags_text(tags, n_tags, msg);
-        return TS_EINVAL;
+        if (!rules->hbase || n_tags <= TSD_TAGS_HBASE)
+            return TS_EINVAL;
+        ts_buf_str(msg, " (remote = hbase)");
+        return TS_EBACKEND;
     }
     if (!tsd_name_ok(rules, STO_UID_METRIC, metric, &bad)) {
         tsd_name_why(rules, STO_UID_METRIC, TS_SLICE_LIT("metric name"), metric, bad, msg);
-        return TS_EINVAL;
+        return rules_not_for_hbase(rules, bad) ? TS_EBACKEND : TS_EINVAL;
     }
     for (size_t i = 0; i < n_tags; i++) {
         if (!tsd_name_ok(rules, STO_UID_TAGK, tags[i].k, &bad)) {
             rules_tag_why(rules, STO_UID_TAGK, tags[i].v, tags[i].k, bad, msg);
-            return TS_EINVAL;
+            return rules_not_for_hbase(rules, bad) ? TS_EBACKEND : TS_EINVAL;
         }
         if (!tsd_name_ok(rules, STO_UID_TAGV, tags[i].v, &bad)) {
             rules_tag_why(rules, STO_UID_TAGV, tags[i].k, tags[i].v, bad, msg);
-            return TS_EINVAL;
+            return rules_not_for_hbase(rules, bad) ? TS_EBACKEND : TS_EINVAL;
         }
     }
     return 0;

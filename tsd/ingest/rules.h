@@ -16,6 +16,7 @@
 
 #define TSD_TAGS_DEFAULT 32  /* most tags of a series */
 #define TSD_TAGS_COMPAT  8   /* the same with compat = opentsdb */
+#define TSD_TAGS_HBASE   8   /* the same with remote = hbase, at most */
 #define TSD_TAGS_MAX     255 /* struct sto_series counts them in a byte */
 
 /* Longest names by default, bytes. */
@@ -29,7 +30,9 @@ struct tsd_rules {
     bool make_metrics; /* a metric not seen before is created */
     bool old_times;    /* times <= 0 are accepted */
     bool no_points;    /* mode = ro: commands that store points do not exist */
-    unsigned max_tags; /* most tags of a series */
+    bool hbase; /* what OpenTSDB's tables in HBase cannot hold is refused: names outside of ISO-8859-1 ... */
+    int64_t min_ms, max_ms;               /* range of times, as sent: all seconds that are read lie in it */
+    unsigned max_tags;                    /* most tags of a series */
     size_t max_name_bytes[STO_UID_KINDS]; /* longest names, by enum sto_uid_kind */
     bool ascii_ok[128];                   /* characters a name may hold, besides letters of other scripts */
     char special[64];                     /* other characters allowed, UTF-8, terminated */
@@ -49,6 +52,9 @@ bool tsd_name_ok(const struct tsd_rules *rules, enum sto_uid_kind kind, struct t
 void tsd_name_why(const struct tsd_rules *rules, enum sto_uid_kind kind, struct ts_slice noun,
                   struct ts_slice name, struct ts_slice bad, struct ts_buf *msg);
 
+/** Refuse from now on what OpenTSDB's tables in HBase cannot hold. Times are those that rows can hold. */
+void tsd_rules_for_hbase(struct tsd_rules *rules, int64_t min_ms, int64_t max_ms);
+
 /* A time as sent. */
 struct tsd_time {
     int64_t raw;   /* the number, as messages show it */
@@ -56,6 +62,13 @@ struct tsd_time {
     bool ms;       /* came with milliseconds */
     bool bad;      /* number out of range: refused after the value was checked */
 };
+/** Is a time outside of what the rules allow? */
+static inline bool tsd_time_is_bad(const struct tsd_rules *rules, int64_t raw)
+{
+    return raw > rules->max_ms || raw < rules->min_ms;
+}
+/** Is a time refused only since HBase's tables cannot hold it? */
+bool tsd_time_not_for_hbase(const struct tsd_rules *rules, int64_t raw);
 /** Is this the beginning of an ISO 8601 date and time, "2026-11-22T"? */
 bool tsd_time_is_iso(struct ts_slice s);
 /** Read a time: whole seconds up to 4294967295, milliseconds above; a point as the mode says. Without compat
@@ -75,8 +88,8 @@ void tsd_time_why(int64_t raw, struct ts_buf *msg);
 
 /** Append "{k=v, k=v}". */
 void tsd_tags_text(const struct sto_tag_text *tags, size_t n, struct ts_buf *out);
-/** Check number and characters of the tags, after all other checks (steps 11 and 12): 0 or TS_EINVAL
- * with text. */
+/** Check number and characters of the tags, after all other checks (steps 11 and 12): 0, or with text TS_EINVAL, or TS_EBACKEND
+ * if only HBase's tables cannot hold them. */
 int tsd_names_check(const struct tsd_rules *rules, struct ts_slice metric, const struct sto_tag_text *tags,
                     size_t n_tags, struct ts_buf *msg);
 

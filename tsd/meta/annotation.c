@@ -68,6 +68,18 @@ static struct ts_slice note_tsuid(struct ts_slice key)
                                  : (struct ts_slice){key.p + NOTE_HEAD, key.n - NOTE_HEAD - 8};
 }
 
+bool tsd_note_key_parse(struct ts_slice key, struct ts_slice *out_tsuid, int64_t *out_start_ms)
+{
+    uint64_t t = 0;
+    if (key.n < NOTE_HEAD + 8 || memcmp(key.p, NOTE_PREFIX, sizeof(NOTE_PREFIX) - 1) != 0)
+        return false;
+    for (size_t i = key.n - 8; i < key.n; i++)
+        t = t << 8 | (uint8_t)key.p[i];
+    *out_tsuid = note_tsuid(key);
+    *out_start_ms = (int64_t)t;
+    return *out_start_ms >= 0;
+}
+
 /* --- what clients give --- */
 
 static int note_check(struct tsd_record *note, struct ts_arena *arena, struct ts_error *err)
@@ -135,6 +147,7 @@ int tsd_note_load(struct sto_store *st, const struct tsd_record *which, struct t
     struct ts_buf key;
     ts_buf_init(&key, 0);
     note_key_of(&key, which);
+    (void)sto_cell_refresh(st, ts_buf_get(&key), false, NULL); /* otherwise the copy answers */
     int rc = tsd_record_load(st, ts_buf_get(&key), tsd_note_fields, arena, out, err);
     ts_buf_release(&key);
     if (rc == TS_ENOTFOUND)

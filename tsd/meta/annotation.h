@@ -32,9 +32,11 @@ int tsd_note_from_json(const json_t *obj, struct ts_arena *arena, struct tsd_rec
 int tsd_note_from_params(const struct qry_param *params, size_t n, int64_t now_ms, bool strict,
                          struct ts_arena *arena, struct tsd_record *out, struct ts_error *err);
 
-/** The stored note with the series and start of `which`; TS_ENOTFOUND with text. */
+/** The stored note with the series and start of `which`; TS_ENOTFOUND with text. Blocks: asks a remote store first. */
 int tsd_note_load(struct sto_store *st, const struct tsd_record *which, struct ts_arena *arena,
                   struct tsd_record *out, struct ts_error *err);
+/** The series (plain TSUID; "" = global) and start in the key of a small cell. False: it is no key of a note. */
+bool tsd_note_key_parse(struct ts_slice key, struct ts_slice *out_tsuid, int64_t *out_start_ms);
 /** Merge into the stored note, or replace it: as tsd_record_store. */
 int tsd_note_store(struct sto_store *st, const struct tsd_record *given, unsigned how, struct ts_arena *arena,
                    struct tsd_record *out, bool *out_changed, struct ts_error *err);

@@ -330,9 +330,10 @@ int tsd_record_store(struct sto_store *st, struct ts_slice key, const struct tsd
                      struct ts_arena *arena, struct tsd_record *out, bool *out_changed, struct ts_error *err)
 {
     struct ts_buf before, after;
-    int rc = TS_EEXIST;
     ts_buf_init(&before, 0);
     ts_buf_init(&after, 0);
+    int rc = sto_cell_refresh(st, key, true, err); /* whether anything changes depends on what others wrote */
+    rc = rc < 0 ? rc : TS_EEXIST;
     for (int i = 0; i < STORE_TRIES && rc == TS_EEXIST; i++)
         rc = fields_swap(st, key, given, how, &before, &after, arena, out, out_changed, err);
     ts_buf_release(&before);
@@ -388,7 +389,8 @@ static int fields_try_member(struct sto_store *st, struct ts_slice key, struct t
 int tsd_record_set_member(struct sto_store *st, struct ts_slice key, const struct tsd_field *fields,
                           size_t field, struct ts_slice name, struct ts_slice value, struct ts_error *err)
 {
-    int rc = TS_EEXIST;
+    int rc = sto_cell_refresh(st, key, true, err);
+    rc = rc < 0 ? rc : TS_EEXIST;
     for (int i = 0; i < STORE_TRIES && rc == TS_EEXIST; i++) {
         struct ts_arena arena;
         struct tsd_record r;

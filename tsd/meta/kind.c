@@ -107,7 +107,8 @@ int tsd_handle_metric(struct tsd_meta_req *a, struct ts_error *err)
     if (!info.known) {
         a->error_status = 404;
         ts_error_set(err, TS_ENOTFOUND, "no such name among metrics: %.*s", TS_SHOWN(metric, 120));
-        qry_select_near(sto_store_catalog(a->store), STO_UID_METRIC, metric, NULL, err);
+        struct qry_view view = qry_view_of(sto_store_catalog(a->store));
+        qry_select_near(&view, STO_UID_METRIC, metric, NULL, err);
         return TS_ENOTFOUND;
     }
     tsd_meta_req_json(a, "", &j);

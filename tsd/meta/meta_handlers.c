@@ -85,6 +85,8 @@ static int uidmeta_do(struct tsd_meta_req *ask, const struct uidmeta_wanted *wan
         return tsd_uidmeta_delete(st, wanted->kind, wanted->id, err);
     }
     if (ask->method == TSD_GET)
+        tsd_uidmeta_refresh(st, wanted->kind, wanted->id);
+    if (ask->method == TSD_GET)
         return tsd_uidmeta_load(st, wanted->kind, wanted->id, arena, out, err);
     TS_TRY(uidmeta_merge(ask, wanted, err));
     TS_TRY(tsd_uidmeta_store(st, wanted->kind, wanted->id, &wanted->given, ask->method == TSD_PUT, arena, out,
@@ -248,6 +250,7 @@ static int tsmeta_one(struct tsmeta_work *a, const struct sto_series *s, struct 
         a->ask->status = 204;
         return tsd_tsmeta_delete(a->store, s, err);
     }
+    tsd_tsmeta_refresh(a->store, s);
     TS_TRY(tsd_tsmeta_load(a->store, s, arena, &r, &stored, err));
     if (!stored && !a->ask->meta_series && !(a->create && a->ask->method != TSD_GET))
         return ts_error_set(err, TS_ENOTFOUND, "Nothing is stored for it (meta_series = false)");

@@ -44,6 +44,8 @@ int tsd_meta_req_run(struct tsd_meta_req *a, struct ts_error *err)
         ts_buf_release(&a->text);
         if (rc == 0 && a->begins)
             a->begins(a->arg, a->status); /* nothing was written: 204, 304 */
+        if (rc == TS_EBACKEND && !a->error_status)
+            a->error_status = 503; /* a remote store has what is requested, and does not answer */
         return rc < 0 ? rc : 0;
     }
     a->error_status = 404;

@@ -74,8 +74,9 @@ static int lookup_id(struct sto_catalog *cat, bool compat, enum sto_uid_kind kin
     if (lookup_any(name) || sto_uid_find(cat, kind, name, out) == 0)
         return 0;
     ts_error_set(err, TS_ENOTFOUND, "No such name for '%s': '%.*s'", kinds[kind], TS_SHOWN(name, 150));
+    struct qry_view view = qry_view_of(cat);
     if (!compat)
-        qry_select_near(cat, kind, name, NULL, err);
+        qry_select_near(&view, kind, name, NULL, err);
     return TS_ENOTFOUND;
 }
 
@@ -192,12 +193,13 @@ int tsd_lookup_run(struct sto_catalog *cat, const struct tsd_lookup *what, struc
     return rc;
 }
 
-void tsd_lookup_members(const struct sto_catalog *cat, const struct sto_series *s, struct ts_json *j)
+void tsd_lookup_members(struct sto_catalog *cat, const struct sto_series *s, struct ts_json *j)
 {
     struct ts_buf tsuid;
     ts_buf_init(&tsuid, 0);
     qry_tsuid(s, &tsuid);
     ts_json_member_slice(j, "tsuid", ts_buf_get(&tsuid));
     ts_buf_release(&tsuid);
-    tsd_series_members(cat, s, j);
+    struct qry_view view = qry_view_of(cat);
+    tsd_series_members(&view, s, j);
 }

@@ -38,6 +38,6 @@ typedef bool (*tsd_lookup_fn)(void *arg, const struct sto_series *s);
 int tsd_lookup_run(struct sto_catalog *cat, const struct tsd_lookup *what, struct qry_limit *limit,
                    tsd_lookup_fn each, void *arg, struct ts_error *err);
 /** Write the members "tsuid", "metric" and "tags" of a series. */
-void tsd_lookup_members(const struct sto_catalog *cat, const struct sto_series *s, struct ts_json *j);
+void tsd_lookup_members(struct sto_catalog *cat, const struct sto_series *s, struct ts_json *j);
 
 #endif

@@ -207,7 +207,7 @@ void tsd_tree_branch_members(uint16_t tree, const struct ts_slice *names, const 
     ts_buf_release(&id);
 }
 
-void tsd_tree_leaf_json(const struct sto_catalog *cat, const struct sto_series *s, struct ts_slice name,
+void tsd_tree_leaf_json(struct sto_catalog *cat, const struct sto_series *s, struct ts_slice name,
                         struct ts_json *j)
 {
     ts_json_obj(j);

@@ -121,6 +121,23 @@ int tsd_tsmeta_load(struct sto_store *st, const struct sto_series *s, struct ts_
     return rc == TS_ENOTFOUND ? 0 : rc;
 }
 
+void tsd_tsmeta_refresh(struct sto_store *st, const struct sto_series *s)
+{
+    struct ts_buf key;
+    tsmeta_key(s, &key);
+    (void)sto_cell_refresh(st, ts_buf_get(&key), false, NULL);
+    ts_buf_release(&key);
+}
+
+bool tsd_tsmeta_key_parse(struct ts_slice key, struct ts_slice *out_tsuid)
+{
+    const size_t n = sizeof(TSMETA_PREFIX) - 1;
+    if (key.n <= n || memcmp(key.p, TSMETA_PREFIX, n) != 0)
+        return false;
+    *out_tsuid = (struct ts_slice){key.p + n, key.n - n};
+    return true;
+}
+
 bool tsd_tsmeta_there(struct sto_store *st, const struct sto_series *s)
 {
     struct ts_buf key, value;

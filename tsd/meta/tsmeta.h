@@ -40,6 +40,11 @@ int tsd_tsmeta_points(struct sto_store *st, const struct sto_series *s, struct q
  * stored. */
 int tsd_tsmeta_load(struct sto_store *st, const struct sto_series *s, struct ts_arena *arena,
                     struct tsd_record *out, bool *out_stored, struct ts_error *err);
+/** Read the record of a series anew from a remote store that shares it with other programs; one that does not answer changes
+ * nothing. Blocks. */
+void tsd_tsmeta_refresh(struct sto_store *st, const struct sto_series *s);
+/** The TSUID in the key of a small cell. False: it is no key of such a record. */
+bool tsd_tsmeta_key_parse(struct ts_slice key, struct ts_slice *out_tsuid);
 /** Does a series have a stored record? */
 bool tsd_tsmeta_there(struct sto_store *st, const struct sto_series *s);
 /** Call each(arg, tsuid) with the TSUID of each stored record. */

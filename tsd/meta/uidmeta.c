@@ -87,14 +87,25 @@ struct uidmeta_ids {
     void *arg;                                                    /* for each */
 };
 
+bool tsd_uidmeta_key_parse(struct ts_slice key, enum sto_uid_kind *out_kind, uint32_t *out_id)
+{
+    const size_t n = sizeof(UIDMETA_PREFIX) - 1;
+    if (key.n != n + 5 || memcmp(key.p, UIDMETA_PREFIX, n) != 0)
+        return false;
+    const unsigned char *p = (const unsigned char *)key.p + n;
+    *out_kind = (enum sto_uid_kind)p[0];
+    *out_id = (uint32_t)p[1] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 8 | p[4];
+    return p[0] < STO_UID_KINDS;
+}
+
 static bool uidmeta_id_each(void *arg, struct ts_slice key, struct ts_slice value)
 {
     const struct uidmeta_ids *w = arg;
-    const unsigned char *p = (const unsigned char *)key.p + sizeof(UIDMETA_PREFIX) - 1;
+    enum sto_uid_kind kind;
+    uint32_t id;
     (void)value;
-    if (key.n == sizeof(UIDMETA_PREFIX) - 1 + 5 && p[0] < STO_UID_KINDS)
-        w->each(w->arg, (enum sto_uid_kind)p[0],
-                (uint32_t)p[1] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 8 | p[4]);
+    if (tsd_uidmeta_key_parse(key, &kind, &id))
+        w->each(w->arg, kind, id);
     return true;
 }
 
@@ -149,6 +160,14 @@ int tsd_uidmeta_load(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, 
     if (rc < 0 && rc != TS_ENOTFOUND)
         return rc;
     return uidmeta_name(st, kind, id, arena, out, err);
+}
+
+void tsd_uidmeta_refresh(struct sto_store *st, enum sto_uid_kind kind, uint32_t id)
+{
+    struct ts_buf key;
+    uidmeta_key(kind, id, &key);
+    (void)sto_cell_refresh(st, ts_buf_get(&key), false, NULL);
+    ts_buf_release(&key);
 }
 
 int tsd_uidmeta_plain(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_arena *arena,

@@ -39,6 +39,10 @@ bool tsd_uid_parse(struct ts_slice hex, uint32_t *out_id);
 /** Record of an id, its name filled in. TS_ENOTFOUND "No such unique ID for 'metrics': [0, 0, 9]". */
 int tsd_uidmeta_load(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_arena *arena,
                      struct tsd_record *out, struct ts_error *err);
+/** Read it anew from a remote store that shares it with other programs; one that does not answer changes nothing. Blocks. */
+void tsd_uidmeta_refresh(struct sto_store *st, enum sto_uid_kind kind, uint32_t id);
+/** Kind and id in the key of a small cell. False: it is no key of such a record. */
+bool tsd_uidmeta_key_parse(struct ts_slice key, enum sto_uid_kind *out_kind, uint32_t *out_id);
 /** The same with defaults, without reading the stored record. */
 int tsd_uidmeta_plain(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_arena *arena,
                       struct tsd_record *out, struct ts_error *err);

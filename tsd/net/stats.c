@@ -67,8 +67,39 @@ static void stats_from_store(void *arg, const char *name, uint64_t value)
 {
     struct stats_store *s = arg;
     char full[128];
-    (void)snprintf(full, sizeof(full), "storage.%s", name);
+    bool backlog = !strncmp(name, "ship.backlog_", 13); /* beside what else is known of HBase */
+    (void)snprintf(full, sizeof(full), backlog ? "hbase.%s" : "storage.%s", backlog ? name + 5 : name);
     s->each(s->arg, full, "", value);
+}
+
+static void stats_account(void *arg, const struct ts_budget *b)
+{
+    struct stats_store *s = arg;
+    char tag[64];
+    (void)snprintf(tag, sizeof(tag), "account=%s", b->name);
+    s->each(s->arg, "memory.used_bytes", tag, atomic_load(&b->used_bytes));
+    s->each(s->arg, "memory.peak_bytes", tag, atomic_load(&b->peak_bytes));
+    s->each(s->arg, "memory.limit_bytes", tag, b->limit_bytes);
+    s->each(s->arg, "memory.refused", tag, atomic_load(&b->n_refused));
+    if (b->weight)
+        s->each(s->arg, "memory.refused_per_address", tag, atomic_load(&b->n_share_refused));
+}
+
+static void stats_from_hbase(void *arg, const char *name, uint64_t value)
+{
+    struct stats_store *s = arg;
+    char full[128];
+    (void)snprintf(full, sizeof(full), "hbase.%s", name);
+    s->each(s->arg, full, "", value);
+}
+
+static void stats_hbase(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
+{
+    struct stats_store s = {each, arg};
+    if (!d->hbase)
+        return;
+    stats_account(&s, tsd_hbase_account(d->hbase));
+    tsd_hbase_stats(d->hbase, stats_from_hbase, &s);
 }
 
 static void stats_uid(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
@@ -85,19 +116,6 @@ static void stats_uid(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
     }
     each(arg, "uid.cache-hit", "kind=series", STATS_SUM(d, n_guessed) + STATS_SUM(d, n_found));
     each(arg, "uid.cache-miss", "kind=series", STATS_SUM(d, n_missed));
-}
-
-static void stats_account(void *arg, const struct ts_budget *b)
-{
-    struct stats_store *s = arg;
-    char tag[64];
-    (void)snprintf(tag, sizeof(tag), "account=%s", b->name);
-    s->each(s->arg, "memory.used_bytes", tag, atomic_load(&b->used_bytes));
-    s->each(s->arg, "memory.peak_bytes", tag, atomic_load(&b->peak_bytes));
-    s->each(s->arg, "memory.limit_bytes", tag, b->limit_bytes);
-    s->each(s->arg, "memory.refused", tag, atomic_load(&b->n_refused));
-    if (b->weight)
-        s->each(s->arg, "memory.refused_per_address", tag, atomic_load(&b->n_share_refused));
 }
 
 static void stats_memory(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
@@ -178,6 +196,7 @@ static void stats_requests(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
     each(arg, "rpc.errors", "type=max_series", STATS_SUM(d, n_refused[TSD_REF_SERIES]));
     each(arg, "rpc.errors", "type=new_series_per_min", STATS_SUM(d, n_refused[TSD_REF_NEW_SERIES]));
     each(arg, "rpc.errors", "type=read_only", STATS_SUM(d, n_refused[TSD_REF_READ_ONLY]));
+    each(arg, "rpc.errors", "type=not_for_hbase", STATS_SUM(d, n_refused[TSD_REF_HBASE]));
     each(arg, "rpc.errors", "type=socket_writes_blocked", STATS_SUM(d, n_dropped));
 }
 
@@ -213,6 +232,7 @@ void tsd_stats_each(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
     stats_memory(d, each, arg);
     stats_jobs(d, each, arg);
     stats_uid(d, each, arg);
+    stats_hbase(d, each, arg);
     struct stats_store s = {each, arg};
     sto_stats(d->store, stats_from_store, &s);
 }

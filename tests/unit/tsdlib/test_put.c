@@ -413,6 +413,51 @@ static void test_put__tags_up_to_the_limit(void **state)
     }
 }
 
+#define GREEK "\xcf\x87"
+
+static void test_put__what_hbase_cannot_hold_is_refused_and_counted(void **state)
+{
+    static const struct row rows[] = {
+        {"put m 4294967295 2 a=b", ""},
+        {"put m 4294967295999 2 a=b", ""},
+        {"put m 4294967296000 2 a=b", "put: illegal argument: bad timestamp=4294967296000 when trying to add "
+                                      "value=2 to metric=m, tags={a=b} "
+                                      "(HBase's tables hold times from 1970 to 2106)\n"},
+        {"put m 2106-02-07T06:28:16Z 2 a=b", "put: illegal argument: bad timestamp=4294967296000 when trying "
+                                             "to add value=2 to metric=m, tags={a=b} "
+                                             "(HBase's tables hold times from 1970 to 2106)\n"},
+        {"put m -1.5 2 a=b",
+         "put: illegal argument: bad timestamp=-1500 when trying to add value=2 to metric=m, tags={a=b} "
+         "(HBase's tables hold times from 1970 to 2106)\n"},
+        {"put \xc3\xbc 1500000000 2 a=\xc3\xbf", ""},
+        {"put " GREEK " 1500000000 2 a=b",
+         "put: illegal argument: Invalid metric name (\"" GREEK "\"): illegal character: " GREEK
+         " (HBase's tables hold names in ISO-8859-1)\n"},
+        {"put m 1500000000 2 " GREEK "=b",
+         "put: illegal argument: Invalid tag name with value [b] (\"" GREEK "\"): illegal character: " GREEK
+         " (HBase's tables hold names in ISO-8859-1)\n"},
+        {"put m 1500000000 2 a=" GREEK,
+         "put: illegal argument: Invalid tag value with key [a] (\"" GREEK "\"): illegal character: " GREEK
+         " (HBase's tables hold names in ISO-8859-1)\n"},
+        {"put m 1500000000 2 " NINE, "put: illegal argument: Too many tags: 9 maximum allowed: 8, tags: "
+                                     "{a1=1, a2=2, a3=3, a4=4, a5=5, a6=6, "
+                                     "a7=7, a8=8, a9=9} (remote = hbase)\n"},
+    };
+    (void)state;
+    t.rules.old_times = true;
+    tsd_rules_for_hbase(&t.rules, 0, 4294967295999);
+    check_rows(rows, sizeof(rows) / sizeof(rows[0]));
+    assert_int_equal(t.in.n_refused[TSD_REF_HBASE], 7);
+    assert_int_equal(t.in.n_refused[TSD_REF_ILLEGAL], 0);
+    /* what no mode accepts is counted as before */
+    assert_string_equal(t_send(&t, "put m\xe2\x82\xac 1500000000 2 a=b\n"),
+                        "put: illegal argument: Invalid metric name (\"m\xe2\x82\xac\"): illegal character: "
+                        "\xe2\x82\xac\n");
+    assert_int_equal(t.in.n_refused[TSD_REF_ILLEGAL], 1);
+    assert_string_equal(t_points(&t), "m 4294967295 2 a=b\nm 4294967295999 2 a=b\n"
+                                      "\xc3\xbc 1500000000 2 a=\xc3\xbf\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -435,6 +480,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_put__near_misses_are_other_series, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_put__a_rename_ends_what_was_remembered, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_put__tags_up_to_the_limit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_put__what_hbase_cannot_hold_is_refused_and_counted, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,14 +109,16 @@ static void test_request__only_names_are_callbacks(void **state)
 static void test_request__every_error_code_has_a_status(void **state)
 {
     (void)state;
-    assert_int_equal(tsd_http_status(0), 200);
+    assert_int_equal(tsd_http_status(0, false), 200);
     for (int code = -1; code > -TS_ERR_COUNT; code--) {
-        int status = tsd_http_status(code);
+        int status = tsd_http_status(code, false);
         if (status < 400 || status > 599)
             fail_msg("%s has status %d", ts_err_name(code), status);
     }
-    assert_int_equal(tsd_http_status(-TS_ERR_COUNT), 500);
-    assert_int_equal(tsd_http_status(TS_ELIMIT), 413);
+    assert_int_equal(tsd_http_status(-TS_ERR_COUNT, false), 500);
+    assert_int_equal(tsd_http_status(TS_ELIMIT, false), 413);
+    assert_int_equal(tsd_http_status(TS_EBACKEND, false), 503);
+    assert_int_equal(tsd_http_status(TS_EBACKEND, true), 424);
 }
 
 static void test_request__the_table_is_sorted_and_whole(void **state)

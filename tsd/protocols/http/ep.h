@@ -76,6 +76,7 @@ void tsd_ep_stats_query(struct tsd_req *req);
 /* ep_admin.c */
 void tsd_ep_dropcaches(struct tsd_req *req);
 void tsd_ep_flush(struct tsd_req *req);
+int tsd_ep_reship(struct tsd_job *job, struct ts_error *err);
 void tsd_ep_memory(struct tsd_req *req, struct ts_json *j);
 
 #endif

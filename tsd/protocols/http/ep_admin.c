@@ -1,15 +1,18 @@
 /*
- * ep_admin.c - requests of administrators: drop caches, flush.
+ * ep_admin.c - requests of administrators: drop caches, flush, ship again.
  *
  * Threads    the endpoints in the worker, what blocks in a job
- * Source     docs/OPENTSDB.md, section 2.12; flush exists only in tsd
+ * Source     docs/OPENTSDB.md, section 2.12; flush and reship exist only in tsd
  */
 #include "tsd/protocols/http/ep.h"
 
 #include "base/json.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "tsd/protocols/http/job.h"
 #include "tsd/net/stats.h"
+
+#include <stdio.h>
 
 void tsd_ep_dropcaches(struct tsd_req *req)
 {
@@ -62,6 +65,39 @@ void tsd_ep_flush(struct tsd_req *req)
     }
 }
 
+/* Times of the parameters from and to, both required, as hours since 1970. */
+static int reship_hours(const struct tsd_req *req, int32_t *out_from, int32_t *out_to, struct ts_error *err)
+{
+    struct ts_slice from, to;
+    int64_t from_ms, to_ms;
+    if (!tsd_req_param(req, "from", &from) || !tsd_req_param(req, "to", &to))
+        return ts_error_set(err, TS_EINVAL, "from and to are required: times of the points to ship again");
+    TS_TRY(ts_time_parse(from, NULL, ts_clock_ms(), false, &from_ms, NULL, err));
+    TS_TRY(ts_time_parse_end(to, NULL, ts_clock_ms(), false, &to_ms, err));
+    if (from_ms < 0 || to_ms < from_ms || to_ms > STO_MAX_TS_MS)
+        return ts_error_set(err, TS_EINVAL,
+                            "from=%.*s to=%.*s is no range of times: it must begin in 1970 or later and not "
+                            "end before it begins",
+                            TS_SHOWN(from, 40), TS_SHOWN(to, 40));
+    *out_from = (int32_t)(from_ms / TS_HOUR_MS);
+    *out_to = (int32_t)(to_ms / TS_HOUR_MS);
+    return 0;
+}
+
+int tsd_ep_reship(struct tsd_job *job, struct ts_error *err)
+{
+    const struct tsd_req *req = tsd_job_req(job);
+    int32_t from_hour = 0, to_hour = 0;
+    char text[120];
+    if (!req->d->hbase)
+        return ts_error_set(err, TS_EINVAL, "there is nothing to ship to: remote = none");
+    TS_TRY(reship_hours(req, &from_hour, &to_hour, err));
+    TS_TRY(sto_reship(req->d->store, from_hour, to_hour, err));
+    (void)snprintf(text, sizeof(text), "{\"status\":\"200\",\"message\":\"Shipping again\",\"hours\":%d}",
+                   to_hour - from_hour + 1);
+    return ts_sink_str(tsd_job_sink(job), text, err);
+}
+
 static void memory_account(void *arg, const struct ts_budget *b)
 {
     struct ts_json *j = arg;
@@ -86,6 +122,8 @@ void tsd_ep_memory(struct tsd_req *req, struct ts_json *j)
     ts_json_member_count(j, "residentBytes", tsd_stats_resident_bytes());
     ts_json_member_arr(j, "accounts");
     tsd_memory_each(&req->d->memory, memory_account, j);
+    if (req->d->hbase)
+        memory_account(j, tsd_hbase_account(req->d->hbase));
     ts_json_arr_end(j);
     ts_json_obj_end(j);
 }

@@ -116,6 +116,8 @@ static int delete_all(struct delete *d, struct tsd_worker *w, const struct qry_l
 int tsd_delete_run(struct tsd_job *job, struct tsd_deleted *what, struct ts_error *err)
 {
     const struct tsd_req *req = tsd_job_req(job);
+    if (!what->dry) /* what is not found would not be deleted */
+        tsd_job_limit(job)->allow_partial = false;
     TS_TRY(tsd_deleted_find(what, req->d->store, tsd_job_limit(job), err));
     if (what->dry || !what->n)
         return 0;

@@ -46,13 +46,16 @@ static int last_emit(void *arg, const struct qry_last *p, struct ts_error *err)
     ts_json_init(&j, &l->text);
     ts_json_obj(&j);
     if (l->resolve)
-        tsd_series_members(sto_store_catalog(tsd_job_req(l->job)->d->store), p->series, &j);
+        tsd_series_members(p->view, p->series, &j);
     ts_json_member_int(&j, "timestamp", p->ts_ms);
     ts_json_member_slice(&j, "value", (struct ts_slice){value, n});
-    ts_json_key(&j, "tsuid");
-    ts_buf_char(&l->text, '"');
-    qry_tsuid(p->series, &l->text);
-    ts_buf_str(&l->text, "\"}");
+    if (!qry_series_foreign(p->series)) { /* the ids of others are valid in this request only */
+        ts_json_key(&j, "tsuid");
+        ts_buf_char(&l->text, '"');
+        qry_tsuid(p->series, &l->text);
+        ts_buf_char(&l->text, '"');
+    }
+    ts_buf_char(&l->text, '}');
     return ts_sink_write(tsd_job_sink(l->job), ts_buf_get(&l->text), err);
 }
 

@@ -66,6 +66,7 @@ static int query_delete(struct tsd_job *job, struct qry_spec *spec, struct ts_er
     spec->del = spec->del || req->method == TSD_DELETE || overridden;
     if (!spec->del)
         return 0;
+    tsd_job_limit(job)->allow_partial = false; /* what is not found would not be deleted */
     bool allowed = req->d->set.allow & TSD_ALLOW_QUERY_DELETE;
     if (!allowed && overridden && req->d->set.rules.compat) {
         spec->del = false; /* OpenTSDB silently answers the query */

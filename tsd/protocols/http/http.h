@@ -56,6 +56,7 @@ struct tsd_req {
     const char *location; /* header Location of the reply, no line break in it; in the arena, or NULL */
     const char
         *ignored; /* members of the body that were ignored: header X-Tsd-Ignored of the reply, or NULL */
+    const char *partial; /* what could not be read: header X-Tsd-Partial of the reply, or NULL */
     struct tsd_job *job; /* running for it, or NULL */
 };
 
@@ -145,8 +146,8 @@ void tsd_reply_method(struct tsd_req *req);
 void tsd_reply_err(struct tsd_req *req, int code, const char *message);
 /** Reason phrase of a status: "Not Found". */
 const char *tsd_http_phrase(int status);
-/** HTTP status of an error code. */
-int tsd_http_status(int code);
+/** HTTP status of an error code; compat: with compat = opentsdb. */
+int tsd_http_status(int code, bool compat);
 extern const char tsd_type_html[];
 extern const char tsd_type_json[];
 extern const char tsd_type_text[];

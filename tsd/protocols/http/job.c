@@ -199,7 +199,9 @@ static bool job_wraps(const struct tsd_job *job)
 
 void job_head(struct tsd_job *job, int64_t length)
 {
-    job->req->has_max_age = job->has_max_age;
+    bool partial = qry_limit_incomplete(&job->limit);
+    job->req->partial = partial ? "remote store" : NULL;
+    job->req->has_max_age = job->has_max_age && !partial;
     job->req->max_age_s = job->max_age_s;
     job->req->ignored = job->ignored[0] ? job->ignored : NULL;
     tsd_reply_head(job->req, job->ok_status, job->type, length, job->packs);
@@ -218,7 +220,8 @@ static void job_last_done(void *arg, struct tsd_block *block)
 
 static int job_status(const struct tsd_job *job)
 {
-    return job->rc < 0 ? job->status ? job->status : tsd_http_status(job->rc) : job->ok_status;
+    return job->rc < 0 ? job->status ? job->status : tsd_http_status(job->rc, job->req->d->set.rules.compat)
+                       : job->ok_status;
 }
 
 static void job_count(struct tsd_worker *w, const struct tsd_job *job)
@@ -434,6 +437,12 @@ static void job_task(void *arg)
     tsd_worker_call(w, &job->end);
 }
 
+static bool job_allows_partial(const struct tsd_req *req)
+{
+    struct ts_slice value;
+    return tsd_req_param(req, "allow_partial", &value) && !ts_slice_is(value, "false");
+}
+
 static void job_limits(struct tsd_job *job)
 {
     struct tsd_daemon *d = job->req->d;
@@ -449,6 +458,7 @@ static void job_limits(struct tsd_job *job)
     job->limit.max_regex_steps = set->query_max_regex_steps;
     job->limit.max_filters = set->n_query_filters;
     job->limit.max_subs = set->n_query_subs;
+    job->limit.allow_partial = job_allows_partial(job->req);
     if (set->query_timeout_ms && job->kind != TSD_JOB_LONG)
         job->limit.deadline_ns = job->late_ns = job->req->began_ns + set->query_timeout_ms * 1000000;
 }

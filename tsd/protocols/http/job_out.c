@@ -323,8 +323,10 @@ int job_out_post(struct tsd_job *job, struct job_piece *piece, struct ts_error *
     }
     if (err)
         *err = (struct ts_error){0};
-    if (!job->posted)
+    if (!job->posted) {
         ts_budget_let_in(&job->memory); /* its reply has begun: it is not cut because other clients came */
+        qry_limit_commit(&job->limit);  /* the head is on its way */
+    }
     job->posted = true;
     piece->call.run = out_run_piece;
     piece->call.msg.size_bytes = (uint32_t)sizeof(*piece);

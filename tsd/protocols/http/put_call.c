@@ -208,7 +208,7 @@ static bool put_time_double(const struct tsd_rules *rules, double d, struct tsd_
         return put_time_int(rules, (int64_t)d, out,
                             why); /* OpenTSDB cuts fractions; those of milliseconds are cut here too */
     int64_t ms = (int64_t)(d * 1000 + (d < 0 ? -0.5 : 0.5));
-    *out = (struct tsd_time){.raw = ms, .ts_ms = ms, .ms = true};
+    *out = (struct tsd_time){.raw = ms, .ts_ms = ms, .ms = true, .bad = tsd_time_is_bad(rules, ms)};
     return ms > 0 || rules->old_times;
 }
 

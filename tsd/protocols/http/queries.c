@@ -185,7 +185,7 @@ void tsd_query_end(struct tsd_queries *qs, struct tsd_query_entry *e, int status
     int64_t took_ns = ts_clock_mono_ns() - e->began_ns;
     ts_buf_init(&done, 0);
     ts_json_init(&j, &done);
-    tsd_querystats_all(&j, e->stats, took_ns);
+    tsd_querystats_all(&j, e->stats, qry_limit_incomplete(tsd_job_limit(e->job)), took_ns);
     pthread_mutex_lock(&qs->mu);
     e->done = done;
     e->took_ns = took_ns;

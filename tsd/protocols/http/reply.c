@@ -25,7 +25,7 @@ const char tsd_type_json[] = "application/json; charset=UTF-8";
 const char tsd_type_html[] = "text/html; charset=UTF-8";
 const char tsd_type_text[] = "text/plain; charset=UTF-8";
 
-int tsd_http_status(int code)
+int tsd_http_status(int code, bool compat)
 {
     static const int status[TS_ERR_COUNT] = {
         [0] = 200,
@@ -43,9 +43,11 @@ int tsd_http_status(int code)
         [-TS_EBUSY] = 503,
         [-TS_ETIMEOUT] = 408,
         [-TS_ECANCELLED] = 503,
-        [-TS_EBACKEND] = 424,
+        [-TS_EBACKEND] = 503,
         [-TS_EMFILE] = 503,
     };
+    if (code == TS_EBACKEND && compat)
+        return 424; /* as OpenTSDB when HBase fails */
     return code <= 0 && code > -TS_ERR_COUNT ? status[-code] : 500;
 }
 
@@ -107,6 +109,8 @@ void tsd_reply_head(struct tsd_req *req, int status, const char *type, int64_t l
         ts_buf_printf(out, "Location: %s\r\n", req->location);
     if (req->ignored)
         ts_buf_printf(out, "X-Tsd-Ignored: %s\r\n", req->ignored);
+    if (req->partial)
+        ts_buf_printf(out, "X-Tsd-Partial: %s\r\n", req->partial);
     if (status == 503 || status == 429)
         ts_buf_str(out, "Retry-After: 1\r\n");
     if (req->cors_ok) {
@@ -266,5 +270,6 @@ void tsd_reply_method(struct tsd_req *req)
 
 void tsd_reply_err(struct tsd_req *req, int code, const char *message)
 {
-    tsd_reply_error(req, tsd_http_status(code), message && *message ? message : ts_err_text(code), NULL);
+    tsd_reply_error(req, tsd_http_status(code, req->d->set.rules.compat),
+                    message && *message ? message : ts_err_text(code), NULL);
 }

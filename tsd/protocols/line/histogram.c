@@ -24,7 +24,7 @@ static int histogram_data(struct tsd_ingest *in, const struct tsd_histograms *co
         return tsd_args_say(in, TS_EINVAL, "empty value", word);
     if (ts_num_parse_int(word, &id, NULL) < 0) {
         int rc = tsd_histogram_text(h, word, &in->msg);
-        return rc < 0 && in->rules->compat ? TS_EBACKEND : rc;
+        return rc < 0 && in->rules->compat ? TS_EIO : rc;
     }
     if (!tsd_args_word(a, &word) || word.n == 0)
         return tsd_args_say(in, TS_EINVAL, "empty value", word);

@@ -71,14 +71,16 @@ static enum tsd_line_end line_put(struct tsd_line *l, struct ts_slice line)
     return how;
 }
 
-/* One whole line without its end. */
-static enum tsd_line_end line_one(struct tsd_line *l, struct ts_slice line)
+/* One whole line without its end; what follows it lies at [next, end). */
+static enum tsd_line_end line_one(struct tsd_line *l, struct ts_slice line, const char *next, const char *end)
 {
     if (line.n && line.p[line.n - 1] == '\r')
         line.n--;
     bool put = line.n >= 3 && !memcmp(line.p, "put", 3) && (line.n == 3 || line.p[3] == ' ');
-    if (put && tsd_line_stores(l))
+    if (put && tsd_line_stores(l)) {
+        tsd_put_ahead(l->in, next, end);
         return line_put(l, line);
+    }
     enum tsd_line_end how = tsd_line_command(l, line);
     l->n_commands += how == TSD_LINE_MORE || how == TSD_LINE_EXIT;
     l->work += (unsigned)(line.n / TSD_LINE_BYTES_OF_WORK);
@@ -121,7 +123,7 @@ enum tsd_line_end tsd_line_input(struct tsd_line *l, const char *p, const char *
             ((size_t)(stop - p) == l->line_max_bytes + 1 && stop[-1] != '\r'))
             line_too_long(l, p);
         else
-            done = line_one(l, (struct ts_slice){p, (size_t)(stop - p)});
+            done = line_one(l, (struct ts_slice){p, (size_t)(stop - p)}, feed ? feed + 1 : end, end);
         if (done == TSD_LINE_BUSY || done == TSD_LINE_WAIT)
             break;
         p = feed ? feed + 1 : end;

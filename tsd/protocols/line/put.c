@@ -9,10 +9,11 @@
 #include "base/bytes.h"
 #include "tsd/ingest/args.h"
 
-#define PUT_ONES      0x0101010101010101ull
-#define PUT_HIGHS     0x8080808080808080ull
-#define PUT_S_DIGITS  10
-#define PUT_MS_DIGITS 13
+#define PUT_ONES        0x0101010101010101ull
+#define PUT_HIGHS       0x8080808080808080ull
+#define PUT_S_DIGITS    10
+#define PUT_MS_DIGITS   13
+#define PUT_AHEAD_BYTES 512u /* longer lines are not looked at ahead */
 
 /* --- numbers, eight bytes at a time --- */
 
@@ -184,28 +185,53 @@ static void put_follow(struct tsd_ingest *in, struct tsd_chain *chain, uintptr_t
     }
 }
 
-/* A line whose text is known and whose time and value are plain: 1 taken, 0 not of this kind, TS_EBUSY. */
-static int put_found(struct tsd_ingest *in, struct tsd_chain *chain, struct ts_slice args)
+/* The parts of a line with one blank between them. */
+struct put_parts {
+    struct ts_slice metric, time, value, tags;
+};
+
+/* false: there are fewer than four parts. */
+static bool put_split(struct ts_slice args, struct put_parts *out)
 {
     const char *end = args.p + args.n;
     const char *a = memchr(args.p, ' ', args.n);
     const char *b = a ? memchr(a + 1, ' ', (size_t)(end - a - 1)) : NULL;
     const char *c = b ? memchr(b + 1, ' ', (size_t)(end - b - 1)) : NULL;
     if (!c || c + 1 == end)
+        return false;
+    *out = (struct put_parts){.metric = {args.p, (size_t)(a - args.p)},
+                              .time = {a + 1, (size_t)(b - a - 1)},
+                              .value = {b + 1, (size_t)(c - b - 1)},
+                              .tags = {c + 1, (size_t)(end - c - 1)}};
+    return true;
+}
+
+void tsd_put_ahead(const struct tsd_ingest *in, const char *p, const char *end)
+{
+    struct put_parts parts;
+    size_t n = (size_t)(end - p) < PUT_AHEAD_BYTES ? (size_t)(end - p) : PUT_AHEAD_BYTES;
+    const char *feed = n > 4 && ts_ld32(p) == ts_ld32("put ") ? memchr(p, '\n', n) : NULL;
+    if (feed && put_split((struct ts_slice){p + 4, (size_t)(feed - p) - 4}, &parts))
+        tsd_icache_prefetch(&in->cache, tsd_icache_hash(parts.metric, parts.tags));
+}
+
+/* A line whose text is known and whose time and value are plain: 1 taken, 0 not of this kind, TS_EBUSY. */
+static int put_found(struct tsd_ingest *in, struct tsd_chain *chain, struct ts_slice args)
+{
+    struct put_parts p;
+    if (!put_split(args, &p))
         return 0;
-    struct ts_slice metric = {args.p, (size_t)(a - args.p)}, tags = {c + 1, (size_t)(end - c - 1)};
-    uintptr_t ref = tsd_icache_find(&in->cache, tsd_icache_hash(metric, tags), metric, tags);
+    uintptr_t ref = tsd_icache_find(&in->cache, tsd_icache_hash(p.metric, p.tags), p.metric, p.tags);
     if (!ref)
         return 0;
-    size_t time_len = (size_t)(b - a - 1);
     struct tsd_time time;
     struct ts_num v;
     ts_buf_clear(&in->msg);
-    if (time_len && time_len == in->time_len && !memcmp(a + 1, in->time_text, time_len))
+    if (p.time.n && p.time.n == in->time_len && !memcmp(p.time.p, in->time_text, p.time.n))
         time = (struct tsd_time){.ts_ms = in->time_ts_ms, .ms = in->time_ms_flag != 0};
-    else if (tsd_time_read(in->rules, (struct ts_slice){a + 1, time_len}, &time, &in->msg) < 0 || time.bad)
+    else if (tsd_time_read(in->rules, p.time, &time, &in->msg) < 0 || time.bad)
         return 0;
-    if (ts_num_parse((struct ts_slice){b + 1, (size_t)(c - b - 1)}, &v, NULL) < 0)
+    if (ts_num_parse(p.value, &v, NULL) < 0)
         return 0;
     int rc = tsd_ingest_point(in, tsd_ref_series(ref), time.ts_ms, v.m,
                               sto_meta_flags(STO_OP_PUT, v.kind, v.exp, time.ms));

@@ -28,6 +28,9 @@ struct tsd_chain {
 const char *tsd_put_run(struct tsd_ingest *in, struct tsd_chain *chain, const char *p, const char *end,
                         uint64_t *n_points);
 
+/** Fetch memory that the line at p, if it is a put, needs on the paths after the first one, while the line before it is handled.
+ * Any bytes may follow up to end. Cost: 40 ns; without it, each of ten million new series waits about 200 ns for memory. */
+void tsd_put_ahead(const struct tsd_ingest *in, const char *p, const char *end);
 /** Handle one line without the word put, the blank after it and the line end: "metric time value k=v ..."; p
  * is NULL if nothing followed the word.
  * @return 0

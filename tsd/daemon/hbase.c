@@ -1,0 +1,208 @@
+/*
+ * hbase.c - the remote store of a running daemon, and the thread that watches it.
+ *
+ * Threads    see hbase.h; the thread alone asks HBase, and others read under the mutex what it found
+ */
+#include "tsd/daemon/hbase.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "base/time.h"
+
+#include <pthread.h>
+
+#define PROBE_MS    10000 /* between two questions to HBase */
+#define PROBE_MAX_S 30    /* a question that takes longer counts as not answered */
+#define DROP_MS     30000 /* between two looks for files that may be removed */
+
+struct tsd_hbase {
+    struct sto_remote *remote; /* owned */
+    struct ts_budget memory;   /* replies and ids */
+    const char *gateways;      /* for messages; borrowed */
+    int64_t keep_local_ms;     /* constant */
+    struct sto_store *store;   /* while watched */
+    pthread_t thread;
+    bool runs;         /* the thread was started; main thread alone */
+    _Atomic bool stop; /* cancels the question that is under way */
+    pthread_mutex_t mu;
+    pthread_cond_t wake;
+    enum tsd_hbase_health health; /* under mu, as the following */
+    struct ts_error why;          /* last error */
+    uint64_t n_outages;           /* times that HBase stopped answering */
+    uint64_t n_drop_errors;       /* files could not be removed */
+};
+
+int tsd_hbase_open(const struct tsd_hbase_settings *set, struct ts_budget *memory, struct tsd_hbase **out,
+                   struct ts_error *err)
+{
+    struct tsd_hbase *h = ts_xcalloc(1, sizeof(*h));
+    pthread_condattr_t steady;
+    ts_budget_init(&h->memory, "hbase", "hbase_memory_bytes", memory, set->memory_bytes);
+    struct sto_hbase_opts opts = set->opts;
+    opts.access.gateways = set->gateways;
+    opts.access.memory = &h->memory;
+    *out = NULL;
+    int rc = sto_hbase_open(&opts, &h->remote, err);
+    if (rc < 0) {
+        ts_free(h);
+        return rc;
+    }
+    h->gateways = set->gateways_key;
+    h->keep_local_ms = set->keep_local_ms;
+    pthread_mutex_init(&h->mu, NULL);
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    pthread_cond_init(&h->wake, &steady);
+    pthread_condattr_destroy(&steady);
+    *out = h;
+    return 0;
+}
+
+struct sto_remote *tsd_hbase_remote(struct tsd_hbase *h)
+{
+    return h->remote;
+}
+
+/* --- the thread --- */
+
+static bool on_name(void *arg, struct ts_slice name)
+{
+    (void)arg, (void)name;
+    return false; /* one is enough */
+}
+
+static void set_health(struct tsd_hbase *h, enum tsd_hbase_health now, const struct ts_error *why)
+{
+    pthread_mutex_lock(&h->mu);
+    enum tsd_hbase_health was = h->health;
+    h->health = now;
+    h->why = *why;
+    h->n_outages += was == TSD_HBASE_UP && now == TSD_HBASE_AWAY;
+    pthread_mutex_unlock(&h->mu);
+    if (was == now)
+        return;
+    if (now == TSD_HBASE_UP)
+        ts_log(TS_LOG_INFO,
+               was == TSD_HBASE_AWAY ? "HBase answers again gateways=%s" : "HBase answers gateways=%s",
+               h->gateways);
+    else
+        ts_log(TS_LOG_WARN, "HBase does not answer: %s; points are accepted and wait here until it does",
+               why->text);
+}
+
+/* Ask HBase for one name: that needs a gateway, a region server and the table of ids. */
+static void probe(struct tsd_hbase *h)
+{
+    struct ts_error err = {0};
+    struct sto_remote_call call = {.deadline_ns = ts_clock_mono_ns() + PROBE_MAX_S * 1000000000ll,
+                                   .cancel = &h->stop};
+    int rc = h->remote->ops->suggest(h->remote, STO_REMOTE_METRIC, TS_SLICE_LIT(""), 1, &call, on_name, NULL,
+                                     &err);
+    if (!atomic_load_explicit(&h->stop, memory_order_relaxed))
+        set_health(h, rc < 0 ? TSD_HBASE_AWAY : TSD_HBASE_UP, &err);
+}
+
+static void drop_shipped(struct tsd_hbase *h)
+{
+    struct ts_error err = {0};
+    static struct ts_log_limit limit;
+    if (sto_drop_shipped(h->store, ts_clock_ms() - h->keep_local_ms, &err) == 0)
+        return;
+    ts_log_limited(&limit, TS_LOG_WARN, "files whose points are in HBase could not be removed: %s", err.text);
+    pthread_mutex_lock(&h->mu);
+    h->n_drop_errors++;
+    pthread_mutex_unlock(&h->mu);
+}
+
+/* Wait until a time of the monotonic clock, or until the thread is to end. */
+static void wait_until(struct tsd_hbase *h, int64_t until_ms)
+{
+    struct timespec until = {.tv_sec = until_ms / 1000, .tv_nsec = until_ms % 1000 * 1000000};
+    int waited = 0;
+    pthread_mutex_lock(&h->mu);
+    while (waited == 0 && !atomic_load_explicit(&h->stop, memory_order_relaxed))
+        waited = pthread_cond_timedwait(&h->wake, &h->mu, &until);
+    pthread_mutex_unlock(&h->mu);
+}
+
+static void *watch(void *arg)
+{
+    struct tsd_hbase *h = arg;
+    int64_t probe_ms = 0, drop_ms = 0;
+    while (!atomic_load_explicit(&h->stop, memory_order_relaxed)) {
+        int64_t now_ms = ts_clock_mono_ns() / 1000000;
+        if (now_ms >= probe_ms) {
+            probe(h);
+            probe_ms = ts_clock_mono_ns() / 1000000 + PROBE_MS;
+        }
+        if (now_ms >= drop_ms && !atomic_load_explicit(&h->stop, memory_order_relaxed)) {
+            drop_shipped(h);
+            drop_ms = ts_clock_mono_ns() / 1000000 + DROP_MS;
+        }
+        wait_until(h, probe_ms < drop_ms ? probe_ms : drop_ms);
+    }
+    return NULL;
+}
+
+int tsd_hbase_watch(struct tsd_hbase *h, struct sto_store *store, struct ts_error *err)
+{
+    h->store = store;
+    int rc =
+        ts_thread_start(&h->thread, &(struct ts_thread_opts){.name = "tsd-hbase", .fn = watch, .arg = h});
+    if (rc)
+        return ts_error_sys(err, TS_ENOMEM, rc, "no more threads can be started");
+    h->runs = true;
+    return 0;
+}
+
+void tsd_hbase_unwatch(struct tsd_hbase *h)
+{
+    if (!h || !h->runs)
+        return;
+    pthread_mutex_lock(&h->mu);
+    atomic_store_explicit(&h->stop, true, memory_order_relaxed); /* under mu: the thread is woken by it */
+    pthread_cond_signal(&h->wake);
+    pthread_mutex_unlock(&h->mu);
+    pthread_join(h->thread, NULL);
+    h->runs = false;
+}
+
+void tsd_hbase_close(struct tsd_hbase *h)
+{
+    if (!h)
+        return;
+    h->remote->ops->close(h->remote);
+    pthread_cond_destroy(&h->wake);
+    pthread_mutex_destroy(&h->mu);
+    ts_free(h);
+}
+
+/* --- what is known --- */
+
+enum tsd_hbase_health tsd_hbase_state(struct tsd_hbase *h, struct ts_error *why)
+{
+    pthread_mutex_lock(&h->mu);
+    enum tsd_hbase_health health = h->health;
+    if (why)
+        *why = h->why;
+    pthread_mutex_unlock(&h->mu);
+    return health;
+}
+
+void tsd_hbase_stats(struct tsd_hbase *h, void (*each)(void *arg, const char *name, uint64_t value),
+                     void *arg)
+{
+    pthread_mutex_lock(&h->mu);
+    uint64_t up = h->health == TSD_HBASE_UP, n_outages = h->n_outages, n_drop_errors = h->n_drop_errors;
+    pthread_mutex_unlock(&h->mu);
+    each(arg, "up", up);
+    each(arg, "outages", n_outages);
+    each(arg, "drop_errors", n_drop_errors);
+    h->remote->ops->status(h->remote, each, arg);
+}
+
+const struct ts_budget *tsd_hbase_account(const struct tsd_hbase *h)
+{
+    return &h->memory;
+}

@@ -325,6 +325,29 @@ static void test_conf__java_escapes_are_undone(void **state)
     t_expect_at("line 1: port is a whole number, from 1 to 65535, not \"lots\"");
 }
 
+static int t_count_property(void *arg, const char *name, struct ts_slice value, const struct ts_conf_key *key,
+                            const char *where, struct ts_error *e)
+{
+    (void)name, (void)value, (void)key, (void)where, (void)e;
+    ++*(unsigned *)arg;
+    return 0;
+}
+
+static void test_conf__lines_of_one_backslash_are_no_properties(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"\\", "\\\n", "\\\n\\\n  \\", "\\\r\n\\\r\n"};
+    unsigned n = 0;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        (void)t_load(texts[i]);
+        assert_int_equal(ts_conf_load_properties(conf, path, t_count_property, &n, &err), 0);
+    }
+    assert_int_equal(n, 0);
+    (void)t_load("\\\n a.b = 1\n");
+    assert_int_equal(ts_conf_load_properties(conf, path, t_count_property, &n, &err), 0);
+    assert_int_equal(n, 1);
+}
+
 static void test_conf__opentsdbs_booleans_are_false_unless_said(void **state)
 {
     (void)state;
@@ -469,6 +492,7 @@ int main(void)
         T_CASE(test_conf__bad_lines_are_named),
         T_CASE(test_conf__an_opentsdb_file_is_understood),
         T_CASE(test_conf__java_escapes_are_undone),
+        T_CASE(test_conf__lines_of_one_backslash_are_no_properties),
         T_CASE(test_conf__opentsdbs_booleans_are_false_unless_said),
         T_CASE(test_conf__the_environment_sets_keys),
         T_CASE(test_conf__the_printed_file_explains_each_key),

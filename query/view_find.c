@@ -17,8 +17,10 @@ struct sto_remote_call qry_view_call(const struct qry_view *view)
     if (deadline_ns > now_ns &&
         l->allow_partial) /* calls are repeated until then: the rest is for what is here */
         deadline_ns = now_ns + (deadline_ns - now_ns) / 2;
-    return (struct sto_remote_call){
-        .deadline_ns = deadline_ns, .cancel = l ? &l->cancelled : NULL, .memory = view->memory};
+    return (struct sto_remote_call){.deadline_ns = deadline_ns,
+                                    .cancel = l ? &l->cancelled : NULL,
+                                    .memory = view->memory,
+                                    .is_query = true};
 }
 
 int qry_view_failed(const struct qry_view *view, int rc, struct ts_error *err)

@@ -77,6 +77,9 @@ struct sto_remote_call {
     /* the call ends within 100 ms after this becomes true; NULL = it can't be cancelled */
     const _Atomic bool *cancel;
     struct ts_budget *memory; /* account for what the call holds for its caller; NULL: not counted */
+    /* somebody waits for the result: the call is attempted, but not again and again until its deadline while
+     * the remote store has been away for some time */
+    bool is_query;
 };
 /* Receives the result of a call that does not wait: called exactly once, from any thread, perhaps before the
  * call returns. It must not call the remote store. err is borrowed until return, and NULL if rc is 0. */

@@ -19,12 +19,14 @@
 #define DEFAULT_CALL_MS 60000
 #define FIRST_PAUSE_MS  50
 #define MAX_PAUSE_MS    5000
+#define DEFAULT_AWAY_MS 2000
 #define LOOK_MS         50 /* between looks at cancel */
 
 struct sto_hbase_access {
     struct sto_hbase_access_opts opts; /* with defaults filled in; gateways are owned */
     struct sto_thrift_pool *pool;      /* the connections */
     _Atomic uint64_t random;           /* state of jitter */
+    _Atomic int64_t silent_ns;         /* monotonic time of the first request in a row without an answer; 0 */
     _Atomic uint64_t n_calls;          /* requests of sto_hbase_call */
     _Atomic uint64_t n_repeats;        /* of those, sent once more */
     _Atomic uint64_t n_exceptions;     /* replies that were exceptions */
@@ -50,6 +52,7 @@ struct sto_hbase_access *sto_hbase_access_new(const struct sto_hbase_access_opts
     o->max_connections = o->max_connections ? o->max_connections : DEFAULT_CONNS;
     o->timeout_ms = o->timeout_ms ? o->timeout_ms : DEFAULT_WAIT_MS;
     o->call_ms = o->call_ms ? o->call_ms : DEFAULT_CALL_MS;
+    o->away_ms = o->away_ms ? o->away_ms : DEFAULT_AWAY_MS;
     atomic_init(&a->random, (uint64_t)ts_clock_ms() ^ (uint64_t)(uintptr_t)a);
     a->pool =
         sto_thrift_pool_new(&(struct sto_thrift_client_opts){.gateways = gateways,
@@ -86,6 +89,7 @@ int sto_hbase_begin(struct sto_hbase_access *a, const struct sto_remote_call *ca
     out->wait.until_ns =
         call && call->deadline_ns ? call->deadline_ns : ts_clock_mono_ns() + a->opts.call_ms * MS;
     out->wait.cancel = call ? call->cancel : NULL;
+    out->is_query = call && call->is_query;
     int rc = sto_thrift_pool_take(a->pool, out->wait, a->opts.max_connections_key, &out->client, err);
     if (rc == TS_EBUSY) { /* the deadline has passed */
         rc = TS_ETIMEOUT;
@@ -109,6 +113,26 @@ struct sto_thrift_wait sto_hbase_attempt(const struct sto_hbase_session *s)
     int64_t until_ns = ts_clock_mono_ns() + s->access->opts.timeout_ms * MS;
     return (struct sto_thrift_wait){.until_ns = until_ns < s->wait.until_ns ? until_ns : s->wait.until_ns,
                                     .cancel = s->wait.cancel};
+}
+
+/* --- is anybody there? --- */
+
+/* An exception says nothing: the gateway is there, but HBase behind it may not be. */
+static void note_answer(struct sto_hbase_access *a, int rc)
+{
+    int64_t none = 0;
+    if (rc == 0) {
+        if (atomic_load_explicit(&a->silent_ns, memory_order_relaxed))
+            atomic_store_explicit(&a->silent_ns, 0, memory_order_relaxed);
+    } else if (rc == TS_EIO || rc == TS_ETIMEOUT)
+        atomic_compare_exchange_strong_explicit(&a->silent_ns, &none, ts_clock_mono_ns(),
+                                                memory_order_relaxed, memory_order_relaxed);
+}
+
+static bool is_away(const struct sto_hbase_access *a)
+{
+    int64_t since_ns = atomic_load_explicit(&a->silent_ns, memory_order_relaxed);
+    return since_ns && ts_clock_mono_ns() - since_ns >= a->opts.away_ms * MS;
 }
 
 /* --- pauses --- */
@@ -135,6 +159,8 @@ int sto_hbase_pause(struct sto_hbase_session *s, unsigned n, struct ts_error *er
         ms = ms < MAX_PAUSE_MS ? ms : MAX_PAUSE_MS;
         ms = ms / 2 + random_below(s->access, ms / 2 + 1);
     }
+    if (n > 0 && s->is_query && is_away(s->access))
+        return ts_error_set(err, TS_ETIMEOUT, "no gateway of HBase answers");
     if (ts_clock_mono_ns() + ms * MS >= s->wait.until_ns)
         return ts_error_set(err, TS_ETIMEOUT, "the deadline of a call to HBase has passed");
     while (!is_cancelled(s) && ms > 0) {
@@ -217,6 +243,7 @@ int sto_hbase_call(struct sto_hbase_session *s, const struct sto_thrift_request 
     for (;; n++) {
         enum sto_thrift_sent sent = STO_THRIFT_NOT_SENT;
         rc = sto_thrift_client_call(s->client, r, sto_hbase_attempt(s), out, &sent, &why);
+        note_answer(s->access, rc);
         all = sent == STO_THRIFT_NOT_SENT && all != STO_THRIFT_NOT_SENT ? STO_THRIFT_SENT : sent;
         if (out_sent)
             *out_sent = all;

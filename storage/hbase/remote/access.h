@@ -3,7 +3,7 @@
  *
  * A session holds one connection. Requests that were not sent as a whole, or whose repeat only reads or sets the same state again
  * (sto_thrift_call_info), are repeated after a pause that doubles and has jitter, over another gateway if the first one does not answer, until
- * the deadline of the caller is too near for another pause. Others (increments, compare-and-set, rows of a scanner) are repeated by callers that know what a repeat
+ * the deadline of the caller is too near for another pause. Those of a query are not repeated any more once no gateway has answered for away_ms. Others (increments, compare-and-set, rows of a scanner) are repeated by callers that know what a repeat
  * does.
  *
  * Errors     those of storage/remote.h: TS_EBACKEND, TS_ETIMEOUT, TS_ECANCELLED, TS_ELIMIT; of a scanner also TS_ENOTFOUND. The text names the
@@ -29,8 +29,9 @@ struct sto_hbase_access_opts {
     int64_t timeout_ms;                  /* until a reply is given up and its request repeated; 0 = 30000 */
     int64_t connect_timeout_ms;          /* for one gateway; 0 = 5000 */
     int64_t call_ms;                     /* deadline of calls without one; 0 = 60000 */
-    size_t max_reply_bytes;              /* of one reply; 0 = 64 MiB */
-    struct ts_budget *memory;            /* account of replies; NULL: not counted */
+    int64_t away_ms; /* calls of queries are not repeated after this time without an answer; 0 = 2000 */
+    size_t max_reply_bytes;          /* of one reply; 0 = 64 MiB */
+    struct ts_budget *memory;        /* account of replies; NULL: not counted */
     const char *max_connections_key; /* configuration key of that limit, for the error; NULL = not named */
     const char *max_reply_key;       /* the same of max_reply_bytes */
 };
@@ -44,6 +45,7 @@ struct sto_hbase_session {
     struct sto_hbase_access *access;
     struct sto_thrift_client *client; /* may be used directly: pipelines, scanners */
     struct sto_thrift_wait wait;      /* deadline and cancellation of the whole call */
+    bool is_query;                    /* see struct sto_remote_call */
 };
 /**
  * Take a connection, which is opened by the first request.
@@ -79,7 +81,8 @@ int sto_hbase_call(struct sto_hbase_session *s, const struct sto_thrift_request 
  * tables that do not exist, so the text is looked at. */
 bool sto_hbase_is_final(const struct sto_thrift_reply *r);
 /** Wait before attempt number n (0 = the first one, which does not wait) of something that the caller repeats itself: a pause that doubles from 50 ms to 5 s, of
- * which half is jitter. 0; TS_ETIMEOUT at once: the deadline would pass meanwhile; TS_ECANCELLED within 100 ms. */
+ * which half is jitter. 0; TS_ETIMEOUT at once: the deadline would pass meanwhile, or the session is that of a query and no gateway has answered any session
+ * for away_ms; TS_ECANCELLED within 100 ms. */
 int sto_hbase_pause(struct sto_hbase_session *s, unsigned n, struct ts_error *err);
 /** Translate an error of the Thrift2 layer into one of storage/remote.h, which is returned; sets err->code (err may be NULL). */
 int sto_hbase_error(int rc, struct ts_error *err);

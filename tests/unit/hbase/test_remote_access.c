@@ -240,6 +240,32 @@ static void test_remote_access__deadlines_end_calls(void **state)
     stop();
 }
 
+/* Nobody listens: a query is told soon, others go on until their deadline. An answer to anybody ends that. */
+static void test_remote_access__queries_do_not_wait_for_who_is_away(void **state)
+{
+    (void)state;
+    start(T_DROP, T_DROP, (struct sto_hbase_access_opts){.away_ms = 300});
+    s.is_query = true;
+    int64_t began_ns = ts_clock_mono_ns();
+    call(&exists, TS_EBACKEND, STO_THRIFT_SENT); /* its deadline is a minute away */
+    assert_true(ts_clock_mono_ns() - began_ns >= 300000000);
+    assert_non_null(strstr(err.text, "tried"));
+    uint64_t n_repeats = counter("call_repeats");
+    call(&exists, TS_EBACKEND, STO_THRIFT_SENT);
+    assert_int_equal(counter("call_repeats"), n_repeats); /* one attempt */
+    assert_int_equal(sto_hbase_pause(&s, 1, &err), TS_ETIMEOUT);
+    assert_int_equal(sto_hbase_pause(&s, 0, &err), 0);
+    s.is_query = false;
+    assert_int_equal(sto_hbase_pause(&s, 1, &err), 0);
+    atomic_store(&gateways[0].manner, T_ANSWER);
+    atomic_store(&gateways[1].manner, T_ANSWER);
+    s.is_query = true;
+    err = (struct ts_error){0};
+    call(&exists, 0, STO_THRIFT_ANSWERED);
+    assert_int_equal(sto_hbase_pause(&s, 1, &err), 0);
+    stop();
+}
+
 static void test_remote_access__connections_are_limited(void **state)
 {
     (void)state;
@@ -316,6 +342,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_remote_access__cancellation_ends_a_call_and_its_repeats, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_remote_access__deadlines_end_calls, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_remote_access__queries_do_not_wait_for_who_is_away, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_remote_access__connections_are_limited, setup, teardown),
         cmocka_unit_test_setup_teardown(test_remote_access__scanners_stay_on_their_connection, setup,
                                         teardown),

@@ -86,8 +86,7 @@ static size_t probe(struct tsd_hbase_run *run, bool all)
     const struct sto_hbase_opts *o = &run->set.opts;
     size_t n = 0;
     for (size_t i = 0; i < o->access.n_gateways && (all || n == 0); i++)
-        n += sto_hbase_gateway_probe(&run->set.gateways[i], o->access.transport, o->access.timeout_ms,
-                                     o->tables.uid, &run->why[i]) == 0;
+        n += sto_hbase_gateway_probe(&o->access, i, o->tables.uid, &run->why[i]) == 0;
     return n;
 }
 

@@ -29,6 +29,7 @@ struct tsd_hbase_settings {
     struct sto_hbase_opts opts; /* borrows from the configuration and from the following members */
     struct sto_thrift_gateway gateways[TSD_HBASE_GATEWAYS_MAX];
     char *gateways_text;      /* hosts and ports, each ended by 0; owned */
+    struct ts_tls *tls;       /* owned; NULL: hbase_tls is off */
     int64_t ship_every_ms;    /* see sto_opts */
     bool ship_whole_hours;    /* hbase_ship = hour */
     int64_t keep_local_ms;    /* shipped points stay here for this long */
@@ -42,7 +43,7 @@ extern const struct ts_conf_key tsd_hbase_conf_keys[];
  * Values from conf, which is borrowed for the life of out. Keys that have no effect because of remote = none are named in a
  * warning.
  *
- * @return 0; TS_EINVAL with one sentence
+ * @return 0; TS_EINVAL with one sentence; TS_ENOMEM
  */
 int tsd_hbase_load(const struct ts_conf *conf, struct tsd_hbase_settings *out, struct ts_error *err);
 /** Free what tsd_hbase_load has allocated. */

@@ -11,6 +11,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "base/tls.h"
 #include "storage/hbase/limits.h"
 #include "storage/hbase/rowkey.h"
 
@@ -27,7 +28,8 @@ struct values {
     int64_t timeout_ms, connect_timeout_ms, keep_local_ms;
     unsigned max_connections, ship_connections, scan_connections;
     uint64_t max_cached_ids, max_reply_bytes, memory_bytes;
-    bool sole_writer, compact;
+    bool sole_writer, compact, tls;
+    const char *tls_ca, *tls_cert, *tls_key;
 };
 #define TO(MEMBER) TS_CONF_TO(struct values, MEMBER)
 
@@ -70,6 +72,21 @@ const struct ts_conf_key tsd_hbase_conf_keys[] = {
     TS_KEY_CHOICE("hbase_transport", "buffered|framed", "buffered",
                   "Transport of the gateways: framed if hbase.regionserver.thrift.framed is true.",
                   TO(transport)),
+    TS_KEY_BOOL(
+        "hbase_tls", "false",
+        "Connections to the gateways use TLS, and their certificates are checked. HBase's own gateway "
+        "has no TLS for these transports: put a proxy such as stunnel or HAProxy before it.",
+        TO(tls)),
+    TS_KEY_STR(
+        "hbase_tls_ca", "",
+        "File with the certificates that sign those of the gateways, in PEM form. Empty: those that the "
+        "system trusts.",
+        TO(tls_ca)),
+    TS_KEY_STR("hbase_tls_cert", "",
+               "File with the certificate of this daemon, in PEM form, if the gateways ask for one.",
+               TO(tls_cert)),
+    TS_KEY_STR("hbase_tls_key", "", "File with the private key of hbase_tls_cert, without a passphrase.",
+               TO(tls_key)),
     TS_KEY_INT(
         "hbase_timeout_ms", "30000", 100, STO_HBASE_WAIT_MAX_MS,
         "A gateway that has not answered a request after this time is given up, and the request is sent to "
@@ -203,6 +220,21 @@ static int take_ship(struct tsd_hbase_settings *out, const char *text, struct ts
     return 0;
 }
 
+static int take_tls(struct tsd_hbase_settings *out, const struct values *v, struct ts_error *err)
+{
+    struct ts_tls_opts o = {.ca_file = v->tls_ca, .cert_file = v->tls_cert, .key_file = v->tls_key};
+    if (!v->tls && (*o.ca_file || *o.cert_file || *o.key_file))
+        return ts_error_set(err, TS_EINVAL,
+                            "hbase_tls_ca, hbase_tls_cert and hbase_tls_key need hbase_tls = true");
+    if (!v->tls || !out->on)
+        return 0;
+    int rc = ts_tls_new(&o, &out->tls, err);
+    if (rc < 0)
+        ts_error_wrap(err, "hbase_tls");
+    out->opts.access.tls = out->tls;
+    return rc;
+}
+
 static int check_memory(const struct values *v, struct ts_error *err)
 {
     return v->max_reply_bytes <= v->memory_bytes
@@ -268,6 +300,8 @@ int tsd_hbase_load(const struct ts_conf *conf, struct tsd_hbase_settings *out, s
     if (rc == 0)
         rc = take_ship(out, v.ship, err);
     if (rc == 0)
+        rc = take_tls(out, &v, err);
+    if (rc == 0)
         rc = check_memory(&v, err);
     if (rc == 0 && !out->on)
         warn_unused(conf);
@@ -299,4 +333,6 @@ void tsd_hbase_settings_release(struct tsd_hbase_settings *set)
 {
     ts_free(set->gateways_text);
     set->gateways_text = NULL;
+    ts_tls_unref(set->tls);
+    set->tls = NULL;
 }

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/time.h"
+#include "base/tls.h"
 
 #include <poll.h>
 #include <stdatomic.h>
@@ -49,6 +50,7 @@ struct sto_hbase_access *sto_hbase_access_new(const struct sto_hbase_access_opts
         gateways[i] = (struct sto_thrift_gateway){ts_xstrdup(opts->gateways[i].host),
                                                   ts_xstrdup(opts->gateways[i].port)};
     o->gateways = gateways;
+    o->tls = ts_tls_ref(opts->tls);
     o->max_connections = o->max_connections ? o->max_connections : DEFAULT_CONNS;
     o->timeout_ms = o->timeout_ms ? o->timeout_ms : DEFAULT_WAIT_MS;
     o->call_ms = o->call_ms ? o->call_ms : DEFAULT_CALL_MS;
@@ -58,6 +60,7 @@ struct sto_hbase_access *sto_hbase_access_new(const struct sto_hbase_access_opts
         sto_thrift_pool_new(&(struct sto_thrift_client_opts){.gateways = gateways,
                                                              .n_gateways = o->n_gateways,
                                                              .transport = o->transport,
+                                                             .tls = o->tls,
                                                              .connect_timeout_ms = o->connect_timeout_ms,
                                                              .max_reply_bytes = o->max_reply_bytes,
                                                              .max_reply_key = o->max_reply_key,
@@ -76,6 +79,7 @@ void sto_hbase_access_free(struct sto_hbase_access *a)
         ts_free((char *)(uintptr_t)a->opts.gateways[i].port);
     }
     ts_free((void *)(uintptr_t)a->opts.gateways);
+    ts_tls_unref(a->opts.tls);
     ts_free(a);
 }
 

@@ -25,6 +25,7 @@ struct sto_hbase_access_opts {
     const struct sto_thrift_gateway *gateways; /* n_gateways of them, at least one */
     size_t n_gateways;
     enum sto_thrift_transport transport; /* that of the gateways */
+    struct ts_tls *tls;                  /* connections use it; owned together. NULL: no TLS */
     unsigned max_connections;            /* to all gateways together; 0 = 8 */
     int64_t timeout_ms;                  /* until a reply is given up and its request repeated; 0 = 30000 */
     int64_t connect_timeout_ms;          /* for one gateway; 0 = 5000 */

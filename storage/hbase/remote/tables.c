@@ -426,16 +426,17 @@ int sto_hbase_tables_create(struct sto_hbase_access *a, const struct sto_remote_
     return with_session(a, call, list, create_all, err);
 }
 
-int sto_hbase_gateway_probe(const struct sto_thrift_gateway *gateway, enum sto_thrift_transport transport,
-                            int64_t timeout_ms, const char *table, struct ts_error *err)
+int sto_hbase_gateway_probe(const struct sto_hbase_access_opts *opts, size_t gateway, const char *table,
+                            struct ts_error *err)
 {
     struct sto_thrift_client *c =
-        sto_thrift_client_new(&(struct sto_thrift_client_opts){.gateways = gateway,
+        sto_thrift_client_new(&(struct sto_thrift_client_opts){.gateways = &opts->gateways[gateway],
                                                                .n_gateways = 1,
-                                                               .transport = transport,
-                                                               .connect_timeout_ms = timeout_ms,
+                                                               .transport = opts->transport,
+                                                               .tls = opts->tls,
+                                                               .connect_timeout_ms = opts->timeout_ms,
                                                                .max_reply_bytes = 1 << 20});
-    struct sto_thrift_wait wait = {.until_ns = ts_clock_mono_ns() + timeout_ms * 1000000};
+    struct sto_thrift_wait wait = {.until_ns = ts_clock_mono_ns() + opts->timeout_ms * 1000000};
     struct sto_thrift_request r;
     struct sto_thrift_reply reply;
     sto_thrift_request_init(&r, 0, NULL);

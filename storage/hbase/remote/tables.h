@@ -112,9 +112,15 @@ int sto_hbase_tables_look(struct sto_hbase_access *a, const struct sto_remote_ca
  */
 int sto_hbase_tables_create(struct sto_hbase_access *a, const struct sto_remote_call *call,
                             struct sto_hbase_table_list *list, struct ts_error *err);
-/** Does one gateway answer, over a connection of its own? It is asked whether a table exists, once, without repeats. 0; TS_EBACKEND with the reason; TS_ETIMEOUT. */
-int sto_hbase_gateway_probe(const struct sto_thrift_gateway *gateway, enum sto_thrift_transport transport,
-                            int64_t timeout_ms, const char *table, struct ts_error *err);
+/**
+ * Does one gateway answer, over a connection of its own? It is asked whether a table exists, once, without repeats.
+ *
+ * @param opts     how to reach it; timeout_ms must be set
+ * @param gateway  its index in opts->gateways
+ * @return 0; TS_EBACKEND with the reason; TS_ETIMEOUT
+ */
+int sto_hbase_gateway_probe(const struct sto_hbase_access_opts *opts, size_t gateway, const char *table,
+                            struct ts_error *err);
 
 /* Names of HBase's attributes, as its shell writes them. */
 enum sto_hbase_attribute { STO_HBASE_BLOOM, STO_HBASE_COMPRESSION, STO_HBASE_ENCODING };

@@ -11,6 +11,7 @@
 #include "base/connect.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "base/tls.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -44,6 +45,7 @@ struct flight {
 struct sto_thrift_client {
     struct sto_thrift_client_opts opts; /* with defaults filled in */
     int fd;                             /* -1: not connected */
+    struct ts_tls_conn *tls;            /* over fd; NULL: without TLS */
     uint64_t connection;                /* its number, of all connections of the process */
     bool has_answered;                  /* a reply came over this connection */
     size_t gateway;                     /* index of the one that is connected, or tried next */
@@ -94,6 +96,8 @@ static void next_reply(struct sto_thrift_client *c)
 
 static void disconnect(struct sto_thrift_client *c)
 {
+    ts_tls_close(c->tls);
+    c->tls = NULL;
     if (c->fd >= 0)
         close(c->fd);
     c->fd = -1;
@@ -142,9 +146,15 @@ static int connect_one(struct sto_thrift_client *c, struct sto_thrift_wait wait,
 {
     const struct sto_thrift_gateway *g = &c->opts.gateways[c->gateway];
     int64_t until_ns = ts_clock_mono_ns() + c->opts.connect_timeout_ms * 1000000;
+    until_ns = until_ns < wait.until_ns ? until_ns : wait.until_ns;
     (void)snprintf(c->text, sizeof(c->text), "the HBase gateway %s:%s", g->host, g->port);
-    return ts_connect(g->host, g->port, c->text, until_ns < wait.until_ns ? until_ns : wait.until_ns,
-                      wait.cancel, &c->fd, err);
+    TS_TRY(ts_connect(g->host, g->port, c->text, until_ns, wait.cancel, &c->fd, err));
+    if (!c->opts.tls)
+        return 0;
+    int rc = ts_tls_connect(c->opts.tls, c->fd, g->host, c->text, until_ns, wait.cancel, &c->tls, err);
+    if (rc < 0)
+        disconnect(c);
+    return rc == TS_ETIMEOUT ? TS_EIO : rc; /* of this gateway: the next one may be faster */
 }
 
 static int connect_any(struct sto_thrift_client *c, struct sto_thrift_wait wait, struct ts_error *err)
@@ -177,7 +187,7 @@ static bool is_stale(const struct sto_thrift_client *c, bool has_scanner)
 {
     struct pollfd p = {.fd = c->fd, .events = POLLIN | POLLRDHUP};
     return (!has_scanner && ts_clock_mono_ns() - c->used_ns > c->opts.max_idle_ms * 1000000) ||
-           c->in_at < c->in.n || poll(&p, 1, 0) != 0;
+           c->in_at < c->in.n || (c->tls ? ts_tls_has_input(c->tls) : poll(&p, 1, 0) != 0);
 }
 
 /* --- writing --- */
@@ -215,20 +225,33 @@ static void wrote(struct sto_thrift_client *c, size_t n)
     }
 }
 
+/* Write some of n pieces. 1: *out_n bytes were written; 0: not now; <0: an error. */
+static int write_pieces(struct sto_thrift_client *c, struct iovec *v, size_t n, size_t *out_n,
+                        struct ts_error *err)
+{
+    if (c->tls)
+        return ts_tls_write(c->tls, v, n, out_n, err);
+    struct msghdr m = {.msg_iov = v, .msg_iovlen = n};
+    ssize_t did = sendmsg(c->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (did < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+        return 0;
+    if (did < 0)
+        return ts_error_sys(err, TS_EIO, errno, "can't send to %s", c->text);
+    *out_n = (size_t)did;
+    return 1;
+}
+
 /* Write what the socket takes. 1: something was written; 0: nothing to write, or not now; <0: an error. */
 static int write_some(struct sto_thrift_client *c, struct ts_error *err)
 {
     struct iovec v[2 * WRITE_AT_ONCE];
     if (c->n_written == c->n_flights)
         return 0;
-    struct msghdr m = {.msg_iov = v, .msg_iovlen = gather(c, v)};
-    ssize_t n = sendmsg(c->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
-        return 0;
-    if (n < 0)
-        return ts_error_sys(err, TS_EIO, errno, "can't send to %s", c->text);
-    wrote(c, (size_t)n);
-    return n > 0;
+    size_t n = 0;
+    int rc = write_pieces(c, v, gather(c, v), &n, err);
+    if (rc == 1)
+        wrote(c, n);
+    return rc == 1 ? n > 0 : rc;
 }
 
 static void take_off(struct sto_thrift_client *c, const struct sto_thrift_request *r, int64_t until_ns)
@@ -291,6 +314,20 @@ static int no_memory(struct sto_thrift_client *c, size_t n, struct ts_error *err
     return ts_error_set(err, TS_ENOMEM, "there is no memory for a reply of %s", c->text);
 }
 
+/* Read at most n bytes. 1: *out_n of them, none at the end of the connection; 0: not now; <0: an error. */
+static int read_bytes(struct sto_thrift_client *c, char *p, size_t n, size_t *out_n, struct ts_error *err)
+{
+    if (c->tls)
+        return ts_tls_read(c->tls, p, n, out_n, err);
+    ssize_t did = recv(c->fd, p, n, MSG_DONTWAIT);
+    if (did < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+        return 0;
+    if (did < 0)
+        return ts_error_sys(err, TS_EIO, errno, "can't read from %s", c->text);
+    *out_n = (size_t)did;
+    return 1;
+}
+
 /* Read what has arrived. 1: something has; 0: nothing; <0: an error. */
 static int read_some(struct sto_thrift_client *c, struct ts_error *err)
 {
@@ -304,15 +341,14 @@ static int read_some(struct sto_thrift_client *c, struct ts_error *err)
     char *p = ts_buf_reserve(&c->in, want);
     if (!p)
         return no_memory(c, want, err);
-    ssize_t n = recv(c->fd, p, want, MSG_DONTWAIT);
-    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
-        return 0;
-    if (n < 0)
-        return ts_error_sys(err, TS_EIO, errno, "can't read from %s", c->text);
+    size_t n = 0;
+    int rc = read_bytes(c, p, want, &n, err);
+    if (rc <= 0)
+        return rc;
     if (n == 0)
         return ts_error_set(err, TS_EIO, "%s closed the connection and did not answer %s%s", c->text,
                             sto_thrift_call_info(c->flights[c->first].r->call)->name, transport_hint(c));
-    c->in.n += (size_t)n;
+    c->in.n += n;
     return 1;
 }
 
@@ -336,6 +372,13 @@ static int find_reply(struct sto_thrift_client *c, struct ts_slice *out, struct 
     return rc;
 }
 
+/* What the connection waits for. */
+static int events(const struct sto_thrift_client *c)
+{
+    int tls = c->tls ? ts_tls_events(c->tls) : 0;
+    return POLLIN | tls | (c->n_written < c->n_flights ? POLLOUT : 0);
+}
+
 /* Write and read until the oldest reply is there. */
 static int await_reply(struct sto_thrift_client *c, const struct flight *f, const _Atomic bool *cancel,
                        struct ts_slice *out, struct ts_error *err)
@@ -357,8 +400,7 @@ static int await_reply(struct sto_thrift_client *c, const struct flight *f, cons
         TS_TRY(wrote_some);
         TS_TRY(rc);
         if (!wrote_some)
-            (void)ts_socket_wait(c->fd, c->n_written < c->n_flights ? POLLIN | POLLOUT : POLLIN, f->until_ns,
-                                 cancel);
+            (void)ts_socket_wait(c->fd, events(c), f->until_ns, cancel);
     }
 }
 

@@ -13,7 +13,7 @@
  *            the bytes that came, not with the length that a gateway claims. A gateway that sends anything unexpected is disconnected
  * Deadlines  by the monotonic clock, one for each call; one that passes breaks the connection, because its reply could come at any time later
  * Threads    one thread at a time
- * Not here   sharing connections (pool.h), repeating calls, TLS
+ * Not here   sharing connections (pool.h), repeating calls, TLS itself (base/tls.h)
  */
 #ifndef STORAGE_HBASE_THRIFT_CLIENT_H
 #define STORAGE_HBASE_THRIFT_CLIENT_H
@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 struct ts_budget;
+struct ts_tls;
 
 /* Where a gateway listens. */
 struct sto_thrift_gateway {
@@ -40,7 +41,9 @@ struct sto_thrift_client_opts {
     size_t n_gateways;
     size_t first_gateway;                /* the one to try first; counted modulo n_gateways */
     enum sto_thrift_transport transport; /* that of the gateways */
-    int64_t connect_timeout_ms; /* for one gateway; 0 = 5000. The look-up of a name is not bounded by it */
+    struct ts_tls *tls;                  /* connections use TLS; NULL: they do not */
+    int64_t
+        connect_timeout_ms; /* for one gateway, TLS included; 0 = 5000. The look-up of a name is not bounded by it */
     int64_t
         max_idle_ms; /* a connection that was not used for longer is replaced; 0 = 30000 (HBase closes after 60 s) */
     size_t max_reply_bytes;    /* longest reply; 0 = 64 MiB */

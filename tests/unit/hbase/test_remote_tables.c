@@ -32,6 +32,12 @@ static struct sto_hbase_access *reach(const char *host, const char *port)
     return sto_hbase_access_new(&(struct sto_hbase_access_opts){.gateways = &g, .n_gateways = 1});
 }
 
+static int probe(const struct sto_thrift_gateway *g, int64_t timeout_ms)
+{
+    struct sto_hbase_access_opts opts = {.gateways = g, .n_gateways = 1, .timeout_ms = timeout_ms};
+    return sto_hbase_gateway_probe(&opts, 0, "tsdb", &err);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -318,13 +324,13 @@ static void test_remote_tables__gateways_are_probed(void **state)
 {
     struct sto_thrift_gateway g = {"127.0.0.1", fake_hbase_port(fake)};
     (void)state;
-    assert_int_equal(sto_hbase_gateway_probe(&g, STO_THRIFT_BUFFERED, 60000, "tsdb", &err), 0);
+    assert_int_equal(probe(&g, 60000), 0);
     fake_hbase_inject(fake, (struct fake_hbase_plan){.fault = FAKE_HBASE_DROP});
-    assert_int_equal(sto_hbase_gateway_probe(&g, STO_THRIFT_BUFFERED, 60000, "tsdb", &err), TS_EBACKEND);
+    assert_int_equal(probe(&g, 60000), TS_EBACKEND);
     fake_hbase_inject(fake, (struct fake_hbase_plan){.fault = FAKE_HBASE_HANG});
-    assert_int_equal(sto_hbase_gateway_probe(&g, STO_THRIFT_BUFFERED, 200, "tsdb", &err), TS_ETIMEOUT);
+    assert_int_equal(probe(&g, 200), TS_ETIMEOUT);
     fake_hbase_down(fake);
-    assert_int_equal(sto_hbase_gateway_probe(&g, STO_THRIFT_BUFFERED, 60000, "tsdb", &err), TS_EBACKEND);
+    assert_int_equal(probe(&g, 60000), TS_EBACKEND);
     assert_non_null(strstr(err.text, "127.0.0.1"));
 }
 

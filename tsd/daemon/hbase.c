@@ -12,7 +12,8 @@
 
 #include <pthread.h>
 
-#define PROBE_MS    10000 /* between two questions to HBase */
+#define PROBE_MS    10000 /* between two questions to HBase while it answers */
+#define AWAY_MS     2000  /* the same while it does not */
 #define PROBE_MAX_S 30    /* a question that takes longer counts as not answered */
 #define DROP_MS     30000 /* between two looks for files that may be removed */
 
@@ -95,8 +96,8 @@ static void set_health(struct tsd_hbase *h, enum tsd_hbase_health now, const str
 static void probe(struct tsd_hbase *h)
 {
     struct ts_error err = {0};
-    struct sto_remote_call call = {.deadline_ns = ts_clock_mono_ns() + PROBE_MAX_S * 1000000000ll,
-                                   .cancel = &h->stop};
+    struct sto_remote_call call = {
+        .deadline_ns = ts_clock_mono_ns() + PROBE_MAX_S * 1000000000ll, .cancel = &h->stop, .is_query = true};
     int rc = h->remote->ops->suggest(h->remote, STO_REMOTE_METRIC, TS_SLICE_LIT(""), 1, &call, on_name, NULL,
                                      &err);
     if (!atomic_load_explicit(&h->stop, memory_order_relaxed))
@@ -134,7 +135,7 @@ static void *watch(void *arg)
         int64_t now_ms = ts_clock_mono_ns() / 1000000;
         if (now_ms >= probe_ms) {
             probe(h);
-            probe_ms = ts_clock_mono_ns() / 1000000 + PROBE_MS;
+            probe_ms = ts_clock_mono_ns() / 1000000 + (h->health == TSD_HBASE_AWAY ? AWAY_MS : PROBE_MS);
         }
         if (now_ms >= drop_ms && !atomic_load_explicit(&h->stop, memory_order_relaxed)) {
             drop_shipped(h);

@@ -6,7 +6,7 @@
  *   tsd_hbase_watch   starts the thread when the store is open; tsd_hbase_unwatch ends it before the store is closed
  *   tsd_hbase_close   after the store
  *
- * The thread asks HBase for one name every ten seconds, so that the log says once when HBase does not answer and once when it answers
+ * The thread asks HBase for one name every ten seconds, or every two while it does not answer, so that the log says once when HBase does not answer and once when it answers
  * again, and removes files whose points were shipped and are older than hbase_keep_local_h.
  *
  * Threads    load, open, watch, unwatch and close by the main thread; tsd_hbase_stats and tsd_hbase_state by any

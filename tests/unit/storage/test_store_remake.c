@@ -415,10 +415,40 @@ static void test_store_remake__keeps_what_deletes_need_to_know(void **state)
     t_faultfs_free(f);
 }
 
+/* What a flush and a merge have finished needs not be made again after a power cut. */
+static void test_store_remake__finished_files_outlive_a_power_cut(void **state)
+{
+    (void)state;
+    for (int level = STO_LEVEL_FILES; level <= STO_LEVEL_COMPACT; level++) {
+        struct t_faultfs *f = t_faultfs_new(3);
+        struct sto_opts opts = KIT_OPTS(f, 1);
+        struct sto_store *st = kit_open(&opts);
+        struct diary d = {0};
+        for (int64_t i = 0; i < 3000 * N_SERIES; i++)
+            assert_int_equal(kit_op(st, sto_writer(st, 0), &d, (unsigned)(i % N_SERIES), STO_OP_PUT,
+                                    T0 + i / N_SERIES * 1000, i),
+                             0);
+        sto_writer_turn(sto_writer(st, 0));
+        assert_int_equal(sto_flush(st, (enum sto_level)level, NULL), 0);
+        size_t n_sums;
+        (void)longest(f, ".s", &n_sums);
+        t_faultfs_power_cut(f);
+        (void)sto_close(st, NULL);
+        t_faultfs_reboot(f, T_KEEP_NONE);
+        assert_int_equal(n_damage(f), 0);
+        st = kit_open(&opts);
+        kit_expect_all(st, &d, "after the power cut");
+        kit_close(st);
+        t_faultfs_free(f);
+        diary_release(&d);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_store_remake__what_rows_tell_is_made_again),
+        cmocka_unit_test(test_store_remake__finished_files_outlive_a_power_cut),
         cmocka_unit_test(test_store_remake__lost_rows_are_refused),
         cmocka_unit_test(test_store_remake__lost_tombstones_are_refused),
         cmocka_unit_test(test_store_remake__a_damaged_block_of_summaries),

@@ -2,7 +2,7 @@
  * ship.c - sends accepted points to the remote store, hour by hour.
  *
  * Threads    ship.h
- * Not here   sending rows (shipment.c), removing shipped files (ship_drop.c), merges (ship_pick.c)
+ * Not here   hours and their marks (ship_hours.c), sending rows (ship_rows.c, shipment.c), removing shipped files (ship_drop.c), merges (ship_pick.c)
  */
 #include "storage/engine/ship.h"
 
@@ -17,9 +17,6 @@
 #define EVERY_MS     10000 /* default of ship_every_ms */
 #define PAUSE_MAX_MS 60000 /* longest pause after failures */
 #define SENT_RANGES  1024  /* ranges of hours that were sent, in the manifest */
-#define PASS_POINTS                                                                                          \
-    (4u                                                                                                      \
-     << 20) /* a pass that has sent so many ends after the hour, since it keeps files and memstores from being freed */
 
 /* --- marks --- */
 
@@ -39,39 +36,11 @@ static void replace(struct sto_mark_list *list, struct sto_mark_list next)
     *list = next;
 }
 
-/* Make these marks durable, and visible. */
-static int set_marks(struct sto_ship__pass *p, const struct sto_manifest_edit *edit, struct ts_error *err)
+int sto_ship__set_marks(struct sto_ship__pass *p, const struct sto_manifest_edit *edit, struct ts_error *err)
 {
     TS_TRY(edit_manifest(p->e, edit, err));
     sto_version__mark(p->e, sto_marks_new(edit->marks));
     return sto_version__edit(p->e, NULL, 0, NULL, 0, 0, NULL, 0);
-}
-
-/* Set the marks of the hours lo..hi, but for those that are left alone, to the target: everything up to it was shipped. */
-static int mark(struct sto_ship__pass *p, int32_t lo, int32_t hi, struct ts_error *err)
-{
-    struct sto_mark_list list, copy;
-    if (lo > hi || p->target == 0)
-        return 0;
-    if (!sto_mark_list_copy(&p->marks, &list))
-        return ts_error_set(err, TS_ENOMEM, "no memory for ship marks");
-    for (int64_t at = lo, next; at <= hi; at = next) {
-        int32_t end = sto_mark_end(&p->done, (int32_t)at);
-        end = end < hi ? end : hi;
-        next = (int64_t)end + 1;
-        if (sto_mark_of(&p->done, (int32_t)at) == UINT64_MAX)
-            continue;
-        copy = sto_mark_list_with(&list, (int32_t)at, end, p->target);
-        replace(&list, copy);
-    }
-    int rc = 0;
-    if (!sto_mark_list_same(&list, &p->marks))
-        rc = set_marks(p, &(struct sto_manifest_edit){.marks = &list}, err);
-    if (rc < 0)
-        ts_free(list.marks);
-    else
-        replace(&p->marks, list);
-    return rc;
 }
 
 /* --- hours that were sent --- */
@@ -116,7 +85,7 @@ static int replace_lost_marks(struct sto_ship__pass *p, struct ts_error *err)
     pthread_mutex_unlock(&p->e->files_mu);
     if (!lost)
         return 0;
-    TS_TRY(set_marks(p, &(struct sto_manifest_edit){.marks = &list, .again = &hours}, err));
+    TS_TRY(sto_ship__set_marks(p, &(struct sto_manifest_edit){.marks = &list, .again = &hours}, err));
     replace(&p->marks, sto_mark_list_with(&list, INT32_MIN, INT32_MAX, p->target));
     replace(&p->again, sto_mark_list_with(&hours, INT32_MIN, INT32_MAX, 1));
     return 0;
@@ -176,52 +145,18 @@ int sto_engine_reship(struct sto_engine *e, int32_t from_hour, int32_t to_hour, 
     return rc;
 }
 
-/* --- hours --- */
+/* --- passes --- */
 
-/* Ship one hour and set its mark, and the marks of the hours after it up to *top, which have no points. */
-static int do_hour(struct sto_ship__pass *p, struct sto_ship__hour *h, int32_t *top, struct ts_error *err)
-{
-    bool local = false, late = false;
-    if (atomic_load_explicit(&p->s->stop, memory_order_relaxed))
-        return ts_error_set(err, TS_ECANCELLED, "the store is closing");
-    int rc = sto_ship__hour(p, h, &local, &late, err);
-    if (rc < 0 && !local)
-        return rc;
-    if (rc < 0 && !p->failed.code)
-        p->failed = err ? *err : (struct ts_error){.code = rc};
-    p->n_unreadable += rc < 0;
-    p->more |= late;
-    if (rc < 0 || h->held || late) { /* its mark does not change */
-        if (h->hour < *top)
-            TS_TRY(mark(p, h->hour + 1, *top, err));
-    } else {
-        TS_TRY(mark(p, h->hour, *top, err));
-    }
-    *top = h->hour == INT32_MIN ? h->hour : h->hour - 1;
-    return 0;
-}
-
+/* Ship the hours of the pass. */
 static int do_hours(struct sto_ship__pass *p, struct ts_error *err)
 {
-    int32_t top = INT32_MAX;
-    uint64_t n_held = 0;
-    size_t i = 0;
-    for (; i < p->n_order && p->n_points < PASS_POINTS; i++) {
-        struct sto_ship__hour *h = &p->s->hours.list[p->order[i]];
-        TS_TRY(do_hour(p, h, &top, err));
-        n_held += h->held;
-    }
-    atomic_store_explicit(&p->s->n_held, n_held, memory_order_relaxed);
-    p->more |= i < p->n_order;
-    if (i == p->n_order)
-        TS_TRY(mark(p, INT32_MIN, top, err));
-    TS_TRY(forget_again(p, i == p->n_order && !p->failed.code, err));
+    bool all = false;
+    TS_TRY(sto_ship__hours(p, &all, err));
+    TS_TRY(forget_again(p, all && !p->failed.code, err));
     if (p->failed.code && err)
         *err = p->failed;
     return p->failed.code;
 }
-
-/* --- passes --- */
 
 static void copy_list(struct sto_mark_list *out, const struct sto_mark_list *list)
 {
@@ -306,6 +241,7 @@ static void end(struct sto_ship__pass *p, bool good)
 static int run_pass(struct sto_shipper *s, bool *out_more, struct ts_error *err)
 {
     struct sto_ship__pass p = {.s = s, .e = s->e};
+    sto_flight__init(&p.flight);
     pthread_mutex_lock(&s->mu);
     int rc = begin(&p, err);
     if (rc == 0)
@@ -319,6 +255,7 @@ static int run_pass(struct sto_shipper *s, bool *out_more, struct ts_error *err)
     if (rc == 0)
         rc = do_hours(&p, err);
     end(&p, rc == 0);
+    sto_flight__release(&p.flight);
     atomic_store_explicit(&s->n_unreadable, p.n_unreadable, memory_order_relaxed);
     pthread_mutex_unlock(&s->mu);
     atomic_fetch_add_explicit(rc < 0 ? &s->n_errors : &s->n_passes, 1, memory_order_relaxed);

@@ -97,10 +97,11 @@ struct sto_ship__pass {
     struct sto_ship__row
         *rows; /* rows of memory, by hour (newest first), generation, metric and series; owned */
     size_t n_rows, cap_rows;
-    uint64_t n_points;      /* sent */
-    uint64_t n_unreadable;  /* hours that were left alone because a file cannot be read */
-    bool more;              /* something was left for another pass, which should follow at once */
-    struct ts_error failed; /* error of an hour that cannot be read here; the other hours are shipped */
+    struct sto_flight flight; /* what was sent and is not acknowledged yet */
+    uint64_t n_points;        /* sent and answered */
+    uint64_t n_unreadable;    /* hours that were left alone because a file cannot be read */
+    bool more;                /* something was left for another pass, which should follow at once */
+    struct ts_error failed;   /* error of an hour that cannot be read here; the other hours are shipped */
 };
 
 /* ship_find.c */
@@ -128,12 +129,36 @@ void sto_ship__backlog_stats(struct sto_shipper *s, const struct sto_version *v,
 /** Note at the end of a pass what was sent of memstores; good: the pass had no error. */
 void sto_ship__note_backlog(struct sto_ship__pass *p, bool good);
 
+/* An hour being shipped. */
+struct sto_ship__open {
+    struct sto_ship__hour *h;
+    struct sto_sending sending; /* of the step under way */
+    bool runs;                  /* a step is under way */
+    bool merges, whole;         /* the first step is a merge, and of the whole hour */
+    size_t at, n;               /* rows of memory of the step; n 0 = it is the merge */
+    bool mixed;                 /* rows of the step have more than points */
+    /* [out] Once it is over: */
+    int rc;              /* 0, or the error why it is not shipped */
+    struct ts_error why; /* text of the error */
+    bool local;          /* the error is one of files here */
+    /* its mark must not change, and another pass is needed, since rows of memory were mixed: what the mark would cover has to be merged */
+    bool late;
+};
+
+/* ship.c */
+/** Make these marks durable, and visible. */
+int sto_ship__set_marks(struct sto_ship__pass *p, const struct sto_manifest_edit *edit, struct ts_error *err);
+
+/* ship_hours.c */
+/** Ship the hours of the pass and set their marks. *out_all: none was left for another pass. */
+int sto_ship__hours(struct sto_ship__pass *p, bool *out_all, struct ts_error *err);
+
 /* ship_rows.c */
 /** Send what the marks cover of hours that are to be sent again: before deletes and everything else, which is newer. */
 int sto_ship__again(struct sto_ship__pass *p, struct ts_error *err);
-/** Ship an hour. *out_local: the error is one of files here. *out_late: its mark must not change, and another pass is needed, since
- * rows of memory were mixed. */
-int sto_ship__hour(struct sto_ship__pass *p, struct sto_ship__hour *h, bool *out_local, bool *out_late,
-                   struct ts_error *err);
+/** Begin to ship an hour. Then sto_ship__is_over must be called until it returns true. */
+void sto_ship__begin_hour(struct sto_ship__pass *p, struct sto_ship__hour *h, struct sto_ship__open *o);
+/** Continue an hour as far as possible; wait: to its end. Returns whether it is over: nothing of it is in flight. */
+bool sto_ship__is_over(struct sto_ship__pass *p, struct sto_ship__open *o, bool wait);
 
 #endif

@@ -1,5 +1,8 @@
 /*
- * ship_rows.c - ships the rows of an hour.
+ * ship_rows.c - ships the rows of an hour, in steps.
+ *
+ * A step begins when everything of the one before was acknowledged, since the order of writes must hold within an hour. Steps of other hours
+ * may be under way at the same time.
  *
  * There are two ways. *Memory*: rows of memstores are sent generation by generation, of each row what was appended since the last time; the
  * row remembers how many of its operations were acknowledged. *Merge*: what lies above the mark and up to the target is read from files and
@@ -21,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Add what a step has sent. elsewhere: rows in memory do not know of it. */
+/* Add what a step has sent, all of which is answered. elsewhere: rows in memory do not know of it. */
 static void note(struct sto_ship__pass *p, struct sto_ship__hour *h, const struct sto_sending *s,
                  bool elsewhere)
 {
@@ -62,27 +65,22 @@ static int scan_hour(struct sto_ship__pass *p, const struct sto_ship__hour *h, b
     return rc;
 }
 
-/* *out_held: something was not sent. */
-static int ship_merge(struct sto_ship__pass *p, struct sto_ship__hour *h, bool again, bool *out_held,
-                      bool *out_local, struct ts_error *err)
+/* Send a merge; again: what the mark covers. *out_local: the error is one of files here. */
+static int send_merge(struct sto_ship__pass *p, const struct sto_ship__hour *h, bool again,
+                      struct sto_sending *sending, bool *out_local, struct ts_error *err)
 {
     struct sto_merge *merge = NULL;
-    struct sto_sending sending;
     struct sto_row row;
     uint32_t bound = h->knows ? h->end : UINT32_MAX;
     int sent = 0, rc = scan_hour(p, h, again, &merge, err);
     *out_local = rc < 0;
     if (rc < 0)
         return rc;
-    sto_sending__init(&sending, p->e, &p->s->stop);
     while (sent == 0 && (rc = sto_merge_next(merge, &row, err)) == 1)
-        sent = sto_sending__row(&sending, &row.key, row.cells, bound, err);
+        sent = sto_sending__row(sending, &row.key, row.cells, bound, err);
     *out_local = rc < 0;
     sto_merge_free(merge);
-    rc = sto_sending__end(&sending, rc < 0 ? rc : sent, err);
-    note(p, h, &sending, true);
-    *out_held = sending.held || sending.n_refused;
-    return rc;
+    return rc < 0 ? rc : sent;
 }
 
 /* --- whole hours --- */
@@ -189,12 +187,11 @@ static bool whole_next(struct whole *w, const struct sto_row *merged, struct sto
     return use;
 }
 
-/* Ship the rows of an hour once, from files and memory. Parameters and result as for ship_merge. */
-static int ship_whole(struct sto_ship__pass *p, struct sto_ship__hour *h, bool *out_held, bool *out_local,
-                      struct ts_error *err)
+/* Send the rows of an hour once, from files and memory. Parameters and result as for send_merge. */
+static int send_whole(struct sto_ship__pass *p, const struct sto_ship__hour *h, struct sto_sending *sending,
+                      bool *out_local, struct ts_error *err)
 {
     struct sto_merge *merge = NULL;
-    struct sto_sending sending;
     struct whole w;
     struct sto_row row;
     struct sto_key key = {.hour = h->hour};
@@ -203,64 +200,81 @@ static int ship_whole(struct sto_ship__pass *p, struct sto_ship__hour *h, bool *
     if (rc < 0)
         return rc;
     whole_init(&w, p, h);
-    sto_sending__init(&sending, p->e, &p->s->stop);
     rc = sto_merge_next(merge, &row, err);
     while (sent == 0 && (rc == 1 || (rc == 0 && w.at < w.n))) {
         bool used = whole_next(&w, rc == 1 ? &row : NULL, &key);
         if (w.all.n)
-            sent = sto_sending__row(&sending, &key, &w.all, h->end, err);
+            sent = sto_sending__row(sending, &key, &w.all, h->end, err);
         if (used && sent == 0)
             rc = sto_merge_next(merge, &row, err);
     }
     *out_local = rc < 0;
     sto_merge_free(merge);
-    rc = sto_sending__end(&sending, rc < 0 ? rc : sent, err);
-    note(p, h, &sending, true);
-    *out_held = sending.held || sending.n_refused;
-    for (size_t i = 0; i < w.n && rc == 0; i++) {
-        sto_mem_row_set_sent(w.rows[i]->row, w.rows[i]->n);
-        if (sending.n_refused && w.rows[i]->gen > h->mixed)
-            h->mixed = w.rows[i]->gen;
-    }
     whole_release(&w);
-    return rc;
+    return rc < 0 ? rc : sent;
 }
+
+/* --- again --- */
 
 int sto_ship__again(struct sto_ship__pass *p, struct ts_error *err)
 {
     for (size_t i = 0; i < p->n_order && p->again.n; i++) {
         struct sto_ship__hour *h = &p->s->hours.list[p->order[i]];
-        bool held = false, local = false;
+        struct sto_sending sending;
+        bool local = false;
         struct ts_error why = {0};
         if (!h->again)
             continue;
-        int rc = ship_merge(p, h, true, &held, &local, &why);
+        sto_sending__init(&sending, p->e, &p->flight, &p->s->stop);
+        int rc = send_merge(p, h, true, &sending, &local, &why);
+        rc = sto_sending__end(&sending, rc, &why);
+        note(p, h, &sending, true);
         if (rc < 0 && !local)
             return ts_error_set(err, rc, "%s", why.text);
         if (rc < 0 && !p->failed.code)
             p->failed = why;
-        h->again_held = rc == 0 && held;
+        h->again_held = rc == 0 && (sending.held || sending.n_refused);
         h->again_sent = rc == 0;
     }
     return 0;
 }
 
-/* Ship what the mark will cover as a merge; whole: together with what memory has beyond it. */
-static int merge_hour(struct sto_ship__pass *p, struct sto_ship__hour *h, bool whole, bool *out_local,
-                      struct ts_error *err)
+/* --- the step that merges --- */
+
+/* Send what the mark will cover as a merge, or the whole hour together with what memory has beyond it. */
+static void begin_merge(struct sto_ship__pass *p, struct sto_ship__open *o)
 {
-    bool held = false;
+    struct sto_ship__hour *h = o->h;
     for (size_t i = h->row; i < h->row + h->n_rows; i++)
         sto_mem_row_set_sent(p->rows[i].row, 0);
     h->before = h->end; /* the rows know nothing any more */
-    TS_TRY(whole ? ship_whole(p, h, &held, out_local, err) : ship_merge(p, h, false, &held, out_local, err));
-    for (size_t i = h->row; i < h->row + h->n_rows; i++)
-        if (p->rows[i].gen <= p->target)
-            sto_mem_row_set_sent(p->rows[i].row, sto_mem_row_n(p->rows[i].row));
+    o->merges = o->runs = true;
+    sto_sending__init(&o->sending, p->e, &p->flight, &p->s->stop);
+    o->rc = o->whole ? send_whole(p, h, &o->sending, &o->local, &o->why)
+                     : send_merge(p, h, false, &o->sending, &o->local, &o->why);
+    sto_sending__flush(&o->sending, o->rc);
+}
+
+static void end_merge(struct sto_ship__pass *p, struct sto_ship__open *o)
+{
+    struct sto_ship__hour *h = o->h;
+    o->rc = sto_sending__end(&o->sending, o->rc, &o->why);
+    note(p, h, &o->sending, true);
+    for (size_t i = h->row; i < h->row + h->n_rows && o->rc == 0; i++) {
+        const struct sto_ship__row *r = &p->rows[i];
+        if (r->gen <= p->target) {
+            sto_mem_row_set_sent(r->row, sto_mem_row_n(r->row));
+        } else if (o->whole) {
+            sto_mem_row_set_sent(r->row, r->n);
+            if (o->sending.n_refused && r->gen > h->mixed)
+                h->mixed = r->gen;
+        }
+    }
+    if (o->rc < 0)
+        return;
     h->again &= !h->again_sent;
-    h->held = held;
+    h->held = o->sending.held || o->sending.n_refused;
     h->through = p->target;
-    return 0;
 }
 
 /* --- memory --- */
@@ -286,59 +300,82 @@ static int send_rows(struct sto_ship__pass *p, const struct sto_ship__hour *h, s
     return rc;
 }
 
-/* A step: the rows of one generation. If it fails, none of it counts as sent, but none of it is fresh either. */
-static int ship_generation(struct sto_ship__pass *p, struct sto_ship__hour *h, size_t at, size_t n,
-                           bool *out_mixed, struct ts_error *err)
+/* The next step: the rows of one generation. If it fails, none of it counts as sent, but none of it is fresh either. */
+static void begin_generation(struct sto_ship__pass *p, struct sto_ship__open *o)
 {
-    struct sto_sending sending;
-    uint64_t gen = p->rows[at].gen;
-    bool mixed = false;
+    struct sto_ship__hour *h = o->h;
+    size_t end = h->row + h->n_rows;
+    uint64_t gen = p->rows[o->at].gen;
+    for (o->n = 1; o->at + o->n < end && p->rows[o->at + o->n].gen == gen;)
+        o->n++;
     if (gen > h->gen) {
         h->gen = gen;
         h->before = h->end;
     }
-    sto_sending__init(&sending, p->e, &p->s->stop);
-    int rc = send_rows(p, h, at, n, &sending, &mixed, err);
-    rc = sto_sending__end(&sending, rc, err);
-    note(p, h, &sending, rc < 0 || gen < h->gen);
-    mixed |= sending.held || sending.n_refused;
+    o->runs = true;
+    o->mixed = false;
+    sto_sending__init(&o->sending, p->e, &p->flight, &p->s->stop);
+    o->rc = send_rows(p, h, o->at, o->n, &o->sending, &o->mixed, &o->why);
+    sto_sending__flush(&o->sending, o->rc);
+}
+
+static void end_generation(struct sto_ship__pass *p, struct sto_ship__open *o)
+{
+    struct sto_ship__hour *h = o->h;
+    uint64_t gen = p->rows[o->at].gen;
+    o->rc = sto_sending__end(&o->sending, o->rc, &o->why);
+    note(p, h, &o->sending, o->rc < 0 || gen < h->gen);
+    bool mixed = o->mixed || o->sending.held || o->sending.n_refused;
     if (mixed && gen > h->mixed)
         h->mixed = gen;
-    *out_mixed |= mixed;
-    for (size_t i = at; i < at + n && rc == 0; i++)
+    for (size_t i = o->at; i < o->at + o->n && o->rc == 0; i++)
         sto_mem_row_set_sent(p->rows[i].row, p->rows[i].n);
-    return rc;
+    o->at += o->n;
+    o->late |= mixed && gen <= p->target;
 }
 
-/* *out_late: what the mark would cover has to be merged, which was not known before. */
-static int ship_memory(struct sto_ship__pass *p, struct sto_ship__hour *h, uint64_t above, bool *out_late,
-                       struct ts_error *err)
+/* --- hours --- */
+
+/* Begin the next step, if there is one and no shipment has failed. */
+static void next_step(struct sto_ship__pass *p, struct sto_ship__open *o)
 {
+    struct sto_ship__hour *h = o->h;
     size_t end = h->row + h->n_rows;
-    for (size_t i = h->row, n; i < end; i += n) {
-        bool mixed = false;
-        for (n = 1; i + n < end && p->rows[i + n].gen == p->rows[i].gen;)
-            n++;
-        if (p->rows[i].gen > above)
-            TS_TRY(ship_generation(p, h, i, n, &mixed, err));
-        *out_late |= mixed && p->rows[i].gen <= p->target;
-        if (*out_late)
-            break; /* the merge will come first */
+    while (o->merges && o->at < end && p->rows[o->at].gen <= p->target)
+        o->at++;
+    if (o->late) /* the merge will come first */
+        return;
+    if (o->at == end) {
+        if (!o->merges && h->mem_gen)
+            h->through = p->target;
+        return;
     }
-    return 0;
+    o->rc = sto_flight__failure(&p->flight, &o->why);
+    if (o->rc == 0)
+        begin_generation(p, o);
 }
 
-int sto_ship__hour(struct sto_ship__pass *p, struct sto_ship__hour *h, bool *out_local, bool *out_late,
-                   struct ts_error *err)
+void sto_ship__begin_hour(struct sto_ship__pass *p, struct sto_ship__hour *h, struct sto_ship__open *o)
 {
-    *out_local = *out_late = false;
-    bool whole = p->e->opts.ship_whole_hours && h->knows && h->end == 0;
-    if (whole || sto_ship__needs_merge(p, h)) {
-        TS_TRY(merge_hour(p, h, whole, out_local, err));
-        return ship_memory(p, h, p->target, out_late, err);
+    *o = (struct sto_ship__open){.h = h, .at = h->row};
+    o->whole = p->e->opts.ship_whole_hours && h->knows && h->end == 0;
+    if (o->whole || sto_ship__needs_merge(p, h))
+        begin_merge(p, o);
+    else
+        next_step(p, o);
+}
+
+bool sto_ship__is_over(struct sto_ship__pass *p, struct sto_ship__open *o, bool wait)
+{
+    while (o->runs && (wait || sto_sending__is_answered(&o->sending))) {
+        bool merge = o->merges && o->n == 0;
+        o->runs = false;
+        if (merge)
+            end_merge(p, o);
+        else
+            end_generation(p, o);
+        if (o->rc == 0)
+            next_step(p, o);
     }
-    TS_TRY(ship_memory(p, h, 0, out_late, err));
-    if (!*out_late && h->mem_gen)
-        h->through = p->target;
-    return 0;
+    return !o->runs;
 }

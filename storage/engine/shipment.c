@@ -1,5 +1,5 @@
 /*
- * shipment.c - sends the rows of one hour to the remote store.
+ * shipment.c - sends rows of hours to the remote store.
  *
  * Threads    shipment.h
  */
@@ -10,9 +10,9 @@
 
 #include <string.h>
 
-#define BATCH_ROWS    1024u               /* most rows of one shipment */
+#define BATCH_ROWS    1000u               /* most rows of one shipment; HBase gets them in one call */
 #define BATCH_BYTES   (1u << 20)          /* size of the cells of one shipment, approximately */
-#define FLIGHT_BYTES  (8u << 20)          /* size of all cells in flight, approximately */
+#define FLIGHT_BYTES  (16u << 20)         /* memory of all shipments in flight, approximately */
 #define SHIP_LIMIT_NS (60 * 1000000000ll) /* time limit for one shipment to be acknowledged */
 
 struct sto_shipment_batch {
@@ -20,14 +20,37 @@ struct sto_shipment_batch {
     struct sto_shipment shipment;
     struct sto_remote_call call;
     struct ts_arena arena; /* cells and tags */
+    uint64_t n_bytes;      /* memory of all of it */
     struct sto_remote_row rows[BATCH_ROWS];
 };
 
-void sto_sending__init(struct sto_sending *s, struct sto_engine *e, const _Atomic bool *cancel)
+void sto_flight__init(struct sto_flight *f)
 {
-    *s = (struct sto_sending){.e = e, .cancel = cancel};
-    pthread_mutex_init(&s->mu, NULL);
-    pthread_cond_init(&s->cond, NULL);
+    *f = (struct sto_flight){0};
+    pthread_mutex_init(&f->mu, NULL);
+    pthread_cond_init(&f->cond, NULL);
+}
+
+void sto_flight__release(struct sto_flight *f)
+{
+    pthread_mutex_destroy(&f->mu);
+    pthread_cond_destroy(&f->cond);
+}
+
+int sto_flight__failure(struct sto_flight *f, struct ts_error *err)
+{
+    pthread_mutex_lock(&f->mu);
+    int rc = f->why.code;
+    if (rc < 0 && err)
+        *err = f->why;
+    pthread_mutex_unlock(&f->mu);
+    return rc;
+}
+
+void sto_sending__init(struct sto_sending *s, struct sto_engine *e, struct sto_flight *flight,
+                       const _Atomic bool *cancel)
+{
+    *s = (struct sto_sending){.e = e, .flight = flight, .cancel = cancel};
 }
 
 static void refused(void *arg, size_t row, const struct ts_error *err)
@@ -37,25 +60,28 @@ static void refused(void *arg, size_t row, const struct ts_error *err)
     struct ts_slice metric = b->rows[row].series.metric;
     ts_log_limited(&limit, TS_LOG_WARN, "the remote store refuses rows of %.*s: %s",
                    (int)ts_utf8_cut(metric, 80).n, metric.p, err->text);
-    pthread_mutex_lock(&b->to->mu);
+    pthread_mutex_lock(&b->to->flight->mu);
     b->to->n_refused++;
-    pthread_mutex_unlock(&b->to->mu);
+    pthread_mutex_unlock(&b->to->flight->mu);
 }
 
 static void done(void *arg, int rc, const struct ts_error *err)
 {
     struct sto_shipment_batch *b = arg;
     struct sto_sending *s = b->to;
-    uint64_t n_bytes = b->shipment.n_bytes;
+    struct sto_flight *f = s->flight;
+    uint64_t n_bytes = b->n_bytes;
     ts_arena_release(&b->arena);
     ts_free(b);
-    pthread_mutex_lock(&s->mu);
-    if (rc < 0 && !s->why.code)
-        s->why = *err;
-    s->n_bytes -= n_bytes;
+    pthread_mutex_lock(&f->mu);
+    if (rc < 0 && !s->failed)
+        s->failed = rc;
+    if (rc < 0 && !f->why.code)
+        f->why = *err;
+    f->n_bytes -= n_bytes;
     s->n--;
-    pthread_cond_signal(&s->cond); /* while holding the mutex: after it is released, s may be freed */
-    pthread_mutex_unlock(&s->mu);
+    pthread_cond_signal(&f->cond); /* while holding the mutex: after it is released, both may be freed */
+    pthread_mutex_unlock(&f->mu);
 }
 
 /* Send the open batch, if it has rows. */
@@ -69,24 +95,22 @@ static void send_open(struct sto_sending *s)
     b->call =
         (struct sto_remote_call){.deadline_ns = ts_clock_mono_ns() + SHIP_LIMIT_NS, .cancel = s->cancel};
     s->n_rows += b->shipment.n;
-    pthread_mutex_lock(&s->mu);
-    s->n_bytes += b->shipment.n_bytes;
+    b->n_bytes = sizeof *b + b->arena.used_bytes;
+    pthread_mutex_lock(&s->flight->mu);
+    s->flight->n_bytes += b->n_bytes;
     s->n++;
-    pthread_mutex_unlock(&s->mu);
+    pthread_mutex_unlock(&s->flight->mu);
     remote->ops->ship(remote, &b->shipment, &b->call, done, b);
 }
 
-/* Wait until at most n_bytes are in flight; 0: until no shipment is. */
-static int wait_for(struct sto_sending *s, uint64_t n_bytes, struct ts_error *err)
+/* Wait while too much is in flight. */
+static int wait_for_room(struct sto_flight *f, struct ts_error *err)
 {
-    pthread_mutex_lock(&s->mu);
-    while (n_bytes ? s->n_bytes > n_bytes : s->n > 0)
-        pthread_cond_wait(&s->cond, &s->mu);
-    struct ts_error why = s->why;
-    pthread_mutex_unlock(&s->mu);
-    if (why.code && err)
-        *err = why;
-    return why.code;
+    pthread_mutex_lock(&f->mu);
+    while (f->n_bytes > FLIGHT_BYTES)
+        pthread_cond_wait(&f->cond, &f->mu);
+    pthread_mutex_unlock(&f->mu);
+    return sto_flight__failure(f, err);
 }
 
 /* Copy the PUTs of a row, NULL if it has none; *held: it also has additions. */
@@ -139,10 +163,10 @@ int sto_sending__row(struct sto_sending *s, const struct sto_key *key, const str
     if (b->shipment.n < BATCH_ROWS && b->shipment.n_bytes < BATCH_BYTES)
         return 0;
     send_open(s);
-    return wait_for(s, FLIGHT_BYTES, err);
+    return wait_for_room(s->flight, err);
 }
 
-int sto_sending__end(struct sto_sending *s, int rc, struct ts_error *err)
+void sto_sending__flush(struct sto_sending *s, int rc)
 {
     if (s->open && (rc < 0 || s->open->shipment.n == 0)) {
         ts_arena_release(&s->open->arena);
@@ -150,8 +174,26 @@ int sto_sending__end(struct sto_sending *s, int rc, struct ts_error *err)
         s->open = NULL;
     }
     send_open(s);
-    int sent = wait_for(s, 0, rc < 0 ? NULL : err);
-    pthread_mutex_destroy(&s->mu);
-    pthread_cond_destroy(&s->cond);
-    return rc < 0 ? rc : sent;
+}
+
+bool sto_sending__is_answered(struct sto_sending *s)
+{
+    pthread_mutex_lock(&s->flight->mu);
+    bool answered = s->n == 0;
+    pthread_mutex_unlock(&s->flight->mu);
+    return answered;
+}
+
+int sto_sending__end(struct sto_sending *s, int rc, struct ts_error *err)
+{
+    struct sto_flight *f = s->flight;
+    sto_sending__flush(s, rc);
+    pthread_mutex_lock(&f->mu);
+    while (s->n > 0)
+        pthread_cond_wait(&f->cond, &f->mu);
+    int failed = s->failed;
+    if (rc == 0 && failed && err)
+        *err = f->why;
+    pthread_mutex_unlock(&f->mu);
+    return rc < 0 ? rc : failed;
 }

@@ -1,6 +1,5 @@
 /*
- * shipment.h - sends the rows of one hour to the remote store: they are copied, counted, and limited in
- * bytes.
+ * shipment.h - sends rows of hours to the remote store: they are copied, counted, and limited in bytes.
  *
  * Threads    one thread adds rows and waits; the remote store reports results in any thread
  */
@@ -11,32 +10,47 @@
 
 struct sto_shipment_batch;
 
+/* What hours that are sent at the same time share. */
+struct sto_flight {
+    pthread_mutex_t mu;
+    pthread_cond_t cond; /* signalled when a shipment is answered */
+    uint64_t n_bytes;    /* memory of the shipments in flight; under mu */
+    struct ts_error why; /* the first failure of any shipment; code 0 = none; under mu */
+};
 /* The rows of an hour being sent. */
 struct sto_sending {
     struct sto_engine *e;
+    struct sto_flight *flight;
     const _Atomic bool *cancel;
     uint32_t end; /* [out] the highest offset sent, plus 1 */
     /* [out] some additions were not sent, because the points that they add to are not known */
     bool held;
     uint64_t n_rows, n_points;       /* [out] sent */
     struct sto_shipment_batch *open; /* batch of rows that is not sent yet */
-    pthread_mutex_t mu;
-    pthread_cond_t cond;
-    uint64_t n_bytes;    /* in flight; under mu */
-    unsigned n;          /* shipments in flight; under mu */
-    struct ts_error why; /* the first failure; code 0 = none; under mu */
-    uint64_t n_refused;  /* rows that the remote store will never take; under mu */
+    unsigned n;                      /* its shipments in flight; under the mutex of the flight */
+    int failed;                      /* code of a shipment of it that failed; 0 = none did; the same */
+    uint64_t n_refused;              /* [out] rows that the remote store will never take; the same */
 };
+/** Begin; nothing is in flight. */
+void sto_flight__init(struct sto_flight *f);
+/** End; nothing may be in flight. */
+void sto_flight__release(struct sto_flight *f);
+/** The code of the first failure, 0 = none; its text goes to *err. */
+int sto_flight__failure(struct sto_flight *f, struct ts_error *err);
 /** Begin an hour. */
-void sto_sending__init(struct sto_sending *s, struct sto_engine *e, const _Atomic bool *cancel);
+void sto_sending__init(struct sto_sending *s, struct sto_engine *e, struct sto_flight *flight,
+                       const _Atomic bool *cancel);
 /** Send the points of a row, which is copied. Additions are not sent and set `held`. Waits while too many
- * bytes are in flight. Errors of shipments sent before.
+ * bytes are in flight. Errors of shipments sent before, of this hour or another one.
  *
  * @param bound  an offset, ms: from it on nothing was ever sent to this row, so that points that are all there are fresh */
 int sto_sending__row(struct sto_sending *s, const struct sto_key *key, const struct sto_cells *cells,
                      uint32_t bound, struct ts_error *err);
-/** Send the remaining rows and wait for all results. 0, or the first error. It must always be called, since
- * it releases everything. */
+/** Send the remaining rows, or with rc < 0 drop them. Does not wait. */
+void sto_sending__flush(struct sto_sending *s, int rc);
+/** Was everything that was sent answered? */
+bool sto_sending__is_answered(struct sto_sending *s);
+/** Do what sto_sending__flush does, and wait for all results. 0, or rc, or the code of a shipment that failed. It must always be called. */
 int sto_sending__end(struct sto_sending *s, int rc, struct ts_error *err);
 
 #endif

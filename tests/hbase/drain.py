@@ -92,9 +92,11 @@ def measure(a, host, port, g, shape):
         d.flush("files")
         rate = drain(d, relay, n)
     bare_rate, sender_rate = bare(a, "%s:%d" % (host, port), shape)
-    read_rate, one_ms = read(dict(keys, hbase_gateways="%s:%d" % (host, port)), a.series, first_hour, n_hours, shape)
-    print("points_a_row=%d series=%d points=%d drain_points/s=%.0f sender_points/s=%.0f bare_points/s=%.0f drain/bare=%.2f read_points/s=%.0f one_ms=%.1f" %
-          (shape, a.series, n, rate, sender_rate, bare_rate, rate / bare_rate, read_rate, one_ms), flush=True)
+    print("points_a_row=%d series=%d points=%d drain_points/s=%.0f sender_points/s=%.0f bare_points/s=%.0f drain/bare=%.2f" %
+          (shape, a.series, n, rate, sender_rate, bare_rate, rate / bare_rate), flush=True)
+    if not a.no_read:
+        print("points_a_row=%d series=%d read_points/s=%.0f one_ms=%.1f" %
+              (shape, a.series, *read(dict(keys, hbase_gateways="%s:%d" % (host, port)), a.series, first_hour, n_hours, shape)), flush=True)
     for name in tables:
         g.drop(name)
 
@@ -106,6 +108,7 @@ def main():
     ap.add_argument("--series", type=int, default=1000)
     ap.add_argument("--connections", type=int, default=4)
     ap.add_argument("--seconds", type=int, default=5, help="of the bare sender")
+    ap.add_argument("--no-read", action="store_true", help="do not read back")
     ap.add_argument("--prefix", default="tsd_drain_", help="of the names of tables")
     a = ap.parse_args()
     host, port = os.environ.pop("TSD_HBASE_GATEWAY").rsplit(":", 1)

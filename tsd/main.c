@@ -246,6 +246,39 @@ static const struct tsd_cmd commands[] = {
      .examples = "tsd flush\n"
                  "tsd flush --compact --data ./data",
      .run = tsd_flush_run},
+    {.name = "copy",
+     .also = "migrate",
+     .summary = "Copy points between OpenTSDB's tables in HBase and a data folder, and compare both.",
+     .usage =
+         "--from hbase --to DIR [--metric NAME]... [--start TIME] [--end TIME] [--config FILE] [options]\n"
+         "--from DIR --to hbase [--metric NAME]... [--start TIME] [--end TIME] [--config FILE] [options]\n"
+         "--from WHERE --to WHERE --verify|--dry-run [options]",
+     .opts = tsd_copy_opts,
+     .tables = hbase_tables,
+     .other_tables = own_tables,
+     .details =
+         "No daemon may use the folder. A point of the source replaces one of the same series and time in "
+         "the "
+         "destination; other points\n"
+         "of the destination stay. A copy that was interrupted goes on where it was when the same command is "
+         "given again: the file DIR.copy says\n"
+         "what is done, and is removed at the end.\n"
+         "Afterwards both sides are read again and compared: for each metric of the source and each day "
+         "(UTC) a "
+         "line with the metric, the\n"
+         "day, the number of points, a checksum over the names of the series, times and values, and \"same\" "
+         "or "
+         "\"differs\", separated by tabs.\n"
+         "Nobody else should write these series meanwhile. Histograms and rollups are not copied; what "
+         "was not copied is counted on\n"
+         "standard error.",
+     .exits =
+         "0 everything was copied and is the same on both sides; 1 it failed, something differs or was not "
+         "copied; 2 wrong usage",
+     .examples =
+         "tsd copy --from hbase --to ./data --opentsdb-config /etc/opentsdb/opentsdb.conf\n"
+         "tsd copy --from ./data --to hbase --gateways hbase1:9090 --metric 'sys.*' --start 2026/01/01",
+     .run = tsd_copy_run},
     {.name = "hbase",
      .summary =
          "HBase behind the daemon: create OpenTSDB's tables, show gateways, tables and counters; ship again.",

@@ -157,6 +157,12 @@ static int local_conf(const struct tsd_args *args, struct ts_conf *conf, struct 
 int tsd_local_open(const struct tsd_args *args, enum tsd_local how, struct sto_store **out_store,
                    struct tsd_rules *rules, struct ts_error *err)
 {
+    return tsd_local_open_dir(args, tsd_args_get(args, "data"), how, out_store, rules, err);
+}
+
+int tsd_local_open_dir(const struct tsd_args *args, const char *dir, enum tsd_local how,
+                       struct sto_store **out_store, struct tsd_rules *rules, struct ts_error *err)
+{
     static const struct ts_conf_key *const tables[] = {tsd_conf_keys, sto_conf_keys, tsd_hbase_conf_keys};
     struct ts_conf *conf = ts_conf_new(tables, 3);
     struct sto_opts opts = {0};
@@ -166,7 +172,7 @@ int tsd_local_open(const struct tsd_args *args, enum tsd_local how, struct sto_s
     int rc = local_conf(args, conf, err);
     if (rc == 0) {
         sto_opts_from_conf(&opts, conf);
-        opts.dir = tsd_args_get(args, "data");
+        opts.dir = dir;
         opts.create = how == TSD_LOCAL_CREATE;
         opts.read_only = how == TSD_LOCAL_READ;
         opts.own_threads = true;

@@ -31,6 +31,9 @@ enum tsd_local {
  * NULL */
 int tsd_local_open(const struct tsd_args *args, enum tsd_local how, struct sto_store **out_store,
                    struct tsd_rules *rules, struct ts_error *err);
+/** The same for a folder that another option names. */
+int tsd_local_open_dir(const struct tsd_args *args, const char *dir, enum tsd_local how,
+                       struct sto_store **out_store, struct tsd_rules *rules, struct ts_error *err);
 
 /* --- answers --- */
 

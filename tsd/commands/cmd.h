@@ -111,6 +111,7 @@ int tsd_search_run(const struct tsd_args *args);
 int tsd_annotate_run(const struct tsd_args *args);
 int tsd_flush_run(const struct tsd_args *args);
 int tsd_hbase_cmd_run(const struct tsd_args *args);
+int tsd_copy_run(const struct tsd_args *args);
 int tsd_fsck_run(const struct tsd_args *args);
 int tsd_collect_run(const struct tsd_args *args);
 int tsd_version_run(const struct tsd_args *args);
@@ -120,6 +121,6 @@ int tsd_help_run(const struct tsd_args *args);
 extern const struct ts_opt tsd_serve_opts[], tsd_query_opts[], tsd_import_opts[], tsd_export_opts[],
     tsd_scan_opts[], tsd_delete_opts[], tsd_uid_opts[], tsd_mkmetric_opts[], tsd_search_opts[],
     tsd_last_opts[], tsd_annotate_opts[], tsd_flush_opts[], tsd_fsck_opts[], tsd_collect_opts[],
-    tsd_hbase_opts[];
+    tsd_hbase_opts[], tsd_copy_opts[];
 
 #endif

@@ -20,13 +20,7 @@
 #define CREATE_MS 600000 /* for the creation of one table, which takes the longer the more regions it has */
 
 const struct ts_opt tsd_hbase_opts[] = {
-    {.name = "config",
-     .arg = "FILE",
-     .help = "Read keys from this file, that of the daemon: lines \"key = value\"."},
-    {.name = "opentsdb-config", .arg = "FILE", .help = "Before it, read an opentsdb.conf."},
-    {.name = "gateways", .arg = "LIST", .help = "Thrift2 gateways as host:port: key hbase_gateways."},
-    {.name = "salt-width", .arg = "N", .help = "Bytes of the salt: key hbase_salt_width."},
-    {.name = "salt-buckets", .arg = "N", .help = "Number of salts: key hbase_salt_buckets."},
+    TSD_HBASE_OPTS,
     {.name = "split",
      .arg = "WHERE",
      .help = "create-tables: divide the data table by salt, by metric, or at keys in hexadecimal digits "
@@ -58,24 +52,31 @@ const struct ts_opt tsd_hbase_opts[] = {
 
 /* --- how HBase is reached --- */
 
-static int take_keys(struct tsd_hbase_run *run, struct ts_error *err)
+int tsd_hbase_take(const struct tsd_args *args, struct tsd_hbase_settings *set, struct ts_budget *memory,
+                   struct ts_error *err)
 {
     static const char *const keys[][2] = {{"gateways", "hbase_gateways"},
                                           {"salt-width", "hbase_salt_width"},
                                           {"salt-buckets", "hbase_salt_buckets"}};
-    struct ts_conf *conf = run->args->conf;
+    struct ts_conf *conf = args->conf;
     char where[40];
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const char *value = tsd_args_get(run->args, keys[i][0]);
+        const char *value = tsd_args_get(args, keys[i][0]);
         (void)snprintf(where, sizeof where, "option --%s", keys[i][0]);
         if (value)
             TS_TRY(ts_conf_set(conf, keys[i][1], ts_slice_str(value), where, err));
     }
-    TS_TRY(ts_conf_set(conf, "remote", TS_SLICE_LIT("hbase"), "tsd hbase", err));
-    TS_TRY(tsd_hbase_load(conf, &run->set, err));
-    run->set.opts.access.gateways = run->set.gateways;
-    ts_budget_init(&run->memory, "hbase", "hbase_memory_bytes", NULL, run->set.memory_bytes);
-    run->set.opts.access.memory = &run->memory;
+    TS_TRY(ts_conf_set(conf, "remote", TS_SLICE_LIT("hbase"), args->cmd->name, err));
+    TS_TRY(tsd_hbase_load(conf, set, err));
+    set->opts.access.gateways = set->gateways;
+    ts_budget_init(memory, "hbase", "hbase_memory_bytes", NULL, set->memory_bytes);
+    set->opts.access.memory = memory;
+    return 0;
+}
+
+static int take_keys(struct tsd_hbase_run *run, struct ts_error *err)
+{
+    TS_TRY(tsd_hbase_take(run->args, &run->set, &run->memory, err));
     sto_hbase_table_list_init(&run->list, &run->memory);
     return 0;
 }

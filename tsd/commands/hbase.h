@@ -11,6 +11,23 @@
 #include "tsd/commands/cmd.h"
 #include "tsd/daemon/hbase.h"
 
+/* Options that say how HBase is reached, beside those that are keys. */
+#define TSD_HBASE_OPTS                                                                                       \
+    {.name = "config",                                                                                       \
+     .arg = "FILE",                                                                                          \
+     .help = "Read keys from this file, that of the daemon: lines \"key = value\"."},                        \
+        {.name = "opentsdb-config", .arg = "FILE", .help = "Before it, read an opentsdb.conf."},             \
+        {.name = "gateways", .arg = "LIST", .help = "Thrift2 gateways as host:port: key hbase_gateways."},   \
+        {.name = "salt-width", .arg = "N", .help = "Bytes of the salt: key hbase_salt_width."},              \
+    {                                                                                                        \
+        .name = "salt-buckets", .arg = "N", .help = "Number of salts: key hbase_salt_buckets."               \
+    }
+/** Keys of args->conf and these options.
+ *  @param memory  [out] the account of hbase_memory_bytes; outlives set and what is opened with it
+ *  @return 0; TS_EINVAL with one sentence. set is released with tsd_hbase_settings_release */
+int tsd_hbase_take(const struct tsd_args *args, struct tsd_hbase_settings *set, struct ts_budget *memory,
+                   struct ts_error *err);
+
 /* One run. */
 struct tsd_hbase_run {
     const struct tsd_args *args;

@@ -214,6 +214,7 @@ void sto_hbase__fetch_status(struct sto_hbase *h, void (*each)(void *arg, const 
         {"fetched_points", &h->fetched.n_points},
         {"fetched_damaged_cells", &h->fetched.n_damaged},
         {"fetched_contradicting_points", &h->fetched.n_contradicting},
+        {"fetched_histograms", &h->fetched.n_histograms},
         {"fetched_odd_keys", &h->fetched.n_odd_keys},
         {"fetched_misplaced_rows", &h->fetched.n_misplaced},
         {"fetched_rows_without_names", &h->fetched.n_unnamed},

@@ -206,7 +206,7 @@ int sto_hbase__row_report(struct sto_hbase__reader *r, struct sto_hbase__met *me
 
 /* What is being decoded, for messages. */
 struct decoding {
-    const struct sto_hbase *h;
+    struct sto_hbase *h;
     struct ts_slice key;
 };
 
@@ -221,6 +221,13 @@ static void on_finding(void *arg, size_t cell, enum sto_hbase_finding finding, c
     sto_hbase_hex_print(d->key, hex);
     ts_log_limited(&limit, TS_LOG_WARN, "the row %.*s of table %s is damaged: %s", (int)(2 * d->key.n), hex,
                    d->h->opts.tables.data, text);
+}
+
+static void on_histogram(void *arg, size_t cell, uint32_t off_ms)
+{
+    const struct decoding *d = arg;
+    (void)cell, (void)off_ms;
+    sto_hbase__count(&d->h->fetched.n_histograms, 1);
 }
 
 /* The cells of a sorted row within the range; borrowed. */
@@ -273,7 +280,7 @@ int sto_hbase__row_end(struct sto_hbase__reader *r, struct ts_slice key, struct 
     if (x->f->series_only)
         return end_key_only(r, key, err);
     struct decoding d = {x->h, key};
-    struct sto_hbase_visitor visitor = {.finding = on_finding, .arg = &d};
+    struct sto_hbase_visitor visitor = {.histogram = on_histogram, .finding = on_finding, .arg = &d};
     TS_TRY(
         sto_hbase_error(sto_hbase_columns_decode(&r->columns, row->cells, row->n_cells, &visitor, err), err));
     struct sto_hbase__fetched *n = &x->h->fetched;

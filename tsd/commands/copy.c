@@ -1,0 +1,235 @@
+/*
+ * copy.c - tsd copy: options, both stores, and the order of things.
+ *
+ * Threads    the main thread
+ * Not here   what is copied and compared (copy_in.c, copy_out.c, copy_verify.c)
+ */
+#include "tsd/commands/copy.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "tsd/commands/answer.h"
+#include "tsd/commands/hbase.h"
+
+#include <string.h>
+
+#define LISTED_ROWS 20 /* that were not copied */
+
+const struct ts_opt tsd_copy_opts[] = {
+    {.name = "from", .arg = "WHERE", .help = "The source: hbase, or a data folder."},
+    {.name = "to",
+     .arg = "WHERE",
+     .help = "The destination: a data folder, made if it is missing, or hbase."},
+    {.name = "metric",
+     .arg = "NAME",
+     .help = "Copy this metric; NAME* means all that begin with NAME. May be repeated. Default: all."},
+    {.name = "start", .arg = "TIME", .help = "First time, as in tsd query. Default: the first point."},
+    {.name = "end",
+     .arg = "TIME",
+     .help = "Last time, inclusive; of a day, month or year, its end. Default: the last point."},
+    {.name = "verify", .help = "Copy nothing, and only compare both sides."},
+    {.name = "dry-run", .letter = 'n', .help = "Copy nothing, and print what would be copied."},
+    TSD_HBASE_OPTS,
+    {.name = NULL},
+};
+
+/* --- what is chosen --- */
+
+bool tsd_copy_chosen(const struct tsd_copy *c, struct ts_slice metric)
+{
+    bool any = false;
+    for (unsigned i = 0; i < c->args->n_uses; i++) {
+        const struct ts_opt_use *use = &c->args->uses[i];
+        if (!use->name || strcmp(use->name, "metric") != 0)
+            continue;
+        size_t n = strlen(use->value);
+        bool is_prefix = n && use->value[n - 1] == '*';
+        any = true;
+        if (is_prefix ? metric.n >= n - 1 && memcmp(metric.p, use->value, n - 1) == 0
+                      : ts_slice_is(metric, use->value))
+            return true;
+    }
+    return !any;
+}
+
+static int take_times(struct tsd_copy *c, struct ts_error *err)
+{
+    const char *start = tsd_args_get(c->args, "start"), *end = tsd_args_get(c->args, "end");
+    c->from_ms = STO_MIN_TS_MS;
+    c->to_ms = STO_MAX_TS_MS - 1;
+    if (start)
+        TS_TRY(ts_time_parse(ts_slice_str(start), NULL, ts_clock_ms(), false, &c->from_ms, NULL, err));
+    if (end)
+        TS_TRY(ts_time_parse_end(ts_slice_str(end), NULL, ts_clock_ms(), false, &c->to_ms, err));
+    return c->from_ms <= c->to_ms ? 0 : ts_error_set(err, TS_EINVAL, "--start is later than --end");
+}
+
+static int take_sides(struct tsd_copy *c, struct ts_error *err)
+{
+    const char *from = tsd_args_get(c->args, "from"), *to = tsd_args_get(c->args, "to");
+    if (!from || !to)
+        return ts_error_set(err, TS_EINVAL, "copy needs --from and --to");
+    bool of_hbase = strcmp(from, "hbase") == 0;
+    c->to_hbase = strcmp(to, "hbase") == 0;
+    c->dir = of_hbase ? to : from;
+    if (of_hbase == c->to_hbase)
+        return ts_error_set(err, TS_EINVAL,
+                            "one of --from and --to is hbase and the other one a data folder; a folder of "
+                            "that name is ./hbase");
+    return *c->dir ? 0 : ts_error_set(err, TS_EINVAL, "the data folder has no name");
+}
+
+/* --- messages --- */
+
+void tsd_copy_show(struct tsd_copy *c, int64_t next_ms)
+{
+    double part = 0;
+    int64_t from = c->first_ms, now = ts_clock_ms();
+    now = c->to_ms < now ? c->to_ms : now;
+    if (next_ms > now)
+        part = 1;
+    else if (next_ms > from && now > from)
+        part = (double)(next_ms - from) / (double)(now - from);
+    tsd_progress_set(&c->bar, c->at * TSD_COPY_STEPS + (uint64_t)(part * TSD_COPY_STEPS), c->n_points);
+}
+
+void tsd_copy_refuse(struct tsd_copy *c, const struct sto_remote_row *row, const char *why)
+{
+    struct tsd_copy_refused *r = &c->refused;
+    struct ts_buf names;
+    ts_buf_init(&names, 0);
+    ts_buf_slice(&names, row->series.metric);
+    for (size_t i = 0; i < row->series.n_tags; i++)
+        ts_buf_printf(&names, " %.*s=%.*s", (int)row->series.tags[i].k.n, row->series.tags[i].k.p,
+                      (int)row->series.tags[i].v.n, row->series.tags[i].v.p);
+    pthread_mutex_lock(&r->mu);
+    r->n_rows++;
+    r->n_points += row->cells->n;
+    if (r->n_listed < LISTED_ROWS) {
+        r->n_listed++;
+        tsd_say("%u points of %.*s, hour %lld, were not copied: %s", row->cells->n,
+                TS_SHOWN(ts_buf_get(&names), 400), (long long)row->hour * 3600, why);
+    }
+    pthread_mutex_unlock(&r->mu);
+    ts_buf_release(&names);
+}
+
+static void say_copied(const struct tsd_copy *c)
+{
+    char points[32], rate[32];
+    double s = tsd_progress_s(&c->bar);
+    tsd_count_text(c->n_points, points);
+    tsd_count_text(s > 0 ? (uint64_t)((double)c->n_points / s) : 0, rate);
+    tsd_say("copied %s points in %.2f s (%s points/s)", points, s, rate);
+    if (c->refused.n_rows)
+        tsd_say("%llu points of %llu rows were not copied; %llu rows are listed",
+                (unsigned long long)c->refused.n_points, (unsigned long long)c->refused.n_rows,
+                (unsigned long long)c->refused.n_listed);
+}
+
+/* --- both stores --- */
+
+/* 1, 0: is there a store in the folder? */
+static int has_store(const struct tsd_copy *c, struct ts_error *err)
+{
+    char *path = ts_fs_join(c->dir, "MANIFEST");
+    int rc = ts_fs_exists(ts_fs_real(), path, err);
+    ts_free(path);
+    return rc;
+}
+
+static int open_state(struct tsd_copy *c, bool fresh, struct ts_error *err)
+{
+    struct ts_buf what;
+    const struct sto_hbase_tables *t = &c->set.opts.tables;
+    ts_buf_init(&what, 0);
+    ts_buf_printf(&what, "%s tables %s %s", c->to_hbase ? "into" : "from", t->data, t->uid);
+    ts_buf_char(&what, 0);
+    int rc = tsd_copy_state_open(c->dir, what.p, fresh, &c->state, err);
+    ts_buf_release(&what);
+    return rc;
+}
+
+static int open_stores(struct tsd_copy *c, bool writes, struct ts_error *err)
+{
+    int there = has_store(c, err);
+    if (there < 0)
+        return there;
+    TS_TRY(sto_hbase_open(&c->set.opts, &c->remote, err));
+    if (!there && !writes && !c->to_hbase)
+        return 0;
+    enum tsd_local how = c->to_hbase || !writes ? TSD_LOCAL_READ : TSD_LOCAL_CREATE;
+    TS_TRY(tsd_local_open_dir(c->args, c->dir, how, &c->store, NULL, err));
+    return writes ? open_state(c, !c->to_hbase && !there, err) : 0;
+}
+
+static int close_store(struct tsd_copy *c, struct ts_error *err)
+{
+    struct sto_store *store = c->store;
+    c->store = NULL;
+    return store ? sto_close(store, err) : 0;
+}
+
+/* --- the command --- */
+
+static int copy(struct tsd_copy *c, bool *out_same, struct ts_error *err)
+{
+    bool compares = tsd_args_has(c->args, "verify"), plans = tsd_args_has(c->args, "dry-run");
+    TS_TRY(open_stores(c, !compares && !plans, err));
+    TS_TRY(tsd_copy_list(c, err));
+    if (plans) {
+        *out_same = true;
+        return tsd_copy_plan(c, err);
+    }
+    if (!compares) {
+        tsd_progress_begin(&c->bar, c->n_metrics * TSD_COPY_STEPS);
+        int rc = (c->to_hbase ? tsd_copy_out : tsd_copy_in)(c, err);
+        tsd_progress_clear(&c->bar);
+        if (rc < 0) {
+            ts_error_wrap(err, "the copy is not complete; the same command continues it");
+            return rc;
+        }
+        say_copied(c);
+    }
+    return tsd_copy_verify(c, out_same, err);
+}
+
+static int run(struct tsd_copy *c)
+{
+    struct ts_error err = {0}, close_err = {0};
+    bool same = false;
+    pthread_mutex_init(&c->refused.mu, NULL);
+    ts_arena_init(&c->names, 0);
+    int rc = copy(c, &same, &err);
+    int close_rc = close_store(c, &close_err);
+    tsd_copy_state_close(c->state, rc == 0);
+    if (c->remote)
+        c->remote->ops->close(c->remote);
+    ts_budget_free(&c->memory, c->metrics, c->cap_metrics * sizeof *c->metrics);
+    ts_arena_release(&c->names);
+    pthread_mutex_destroy(&c->refused.mu);
+    if (rc < 0)
+        return tsd_fail(&err);
+    if (close_rc < 0)
+        return tsd_fail(&close_err);
+    return same && c->refused.n_rows == 0 ? TSD_EXIT_OK : TSD_EXIT_FAILED;
+}
+
+int tsd_copy_run(const struct tsd_args *args)
+{
+    struct tsd_copy c = {.args = args};
+    struct ts_error err = {0};
+    if (args->n_words)
+        return tsd_usage(args, "copy takes options only, not \"%s\"", args->words[0]);
+    if (tsd_args_has(args, "verify") && tsd_args_has(args, "dry-run"))
+        return tsd_usage(args, "--verify and --dry-run exclude each other");
+    int rc = take_sides(&c, &err);
+    if (rc == 0)
+        rc = take_times(&c, &err);
+    if (rc == 0)
+        rc = tsd_hbase_take(args, &c.set, &c.memory, &err);
+    int code = rc < 0 ? tsd_usage(args, "%s", err.text) : run(&c);
+    tsd_hbase_settings_release(&c.set);
+    return code;
+}

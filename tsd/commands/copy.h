@@ -1,0 +1,156 @@
+/*
+ * copy.h - the parts of tsd copy: points, annotations and metadata from OpenTSDB's tables in HBase into a data folder, and back.
+ *
+ *   copy.c         options, both stores, the order of things
+ *   copy_read.c    which metrics there are; points of either side, metric by metric
+ *   copy_in.c      HBase -> folder
+ *   copy_out.c     folder -> HBase
+ *   copy_state.c   the progress file: up to which time each metric was copied
+ *   copy_days.c    points and checksum of each day
+ *   copy_verify.c  both sides compared, the report; --dry-run
+ *   copy_meta.c    annotations and metadata
+ *
+ * A metric is copied in slices of time, in the order of time. After a slice is safe in the destination, a line in the progress
+ * file says so; a copy that is started again begins behind it. What is copied twice changes nothing: a point replaces the
+ * one at its time.
+ *
+ * Threads    the main thread, but rows that HBase reports come from threads of it, one at a time
+ */
+#ifndef TSD_COMMANDS_COPY_H
+#define TSD_COMMANDS_COPY_H
+
+#include "base/mem.h"
+#include "storage/remote.h"
+#include "storage/store.h"
+#include "tsd/commands/cmd.h"
+#include "tsd/commands/progress.h"
+#include "tsd/daemon/hbase.h"
+
+#include <pthread.h>
+
+/* --- points and checksum of days --- */
+
+/* The points of a day of a metric: how many, and a checksum that depends neither on their order nor on ids. */
+struct tsd_copy_day {
+    int64_t day; /* since 1970 */
+    uint64_t n_points;
+    uint64_t check; /* sum of a hash of (names of the series, time, value) of each point */
+};
+/* Days, ascending. */
+struct tsd_copy_days {
+    struct tsd_copy_day *list; /* owned: n of cap */
+    size_t n, cap;
+    size_t last;              /* private: the day that was added to last */
+    struct ts_budget *memory; /* account */
+};
+/** Free the list. */
+void tsd_copy_days_release(struct tsd_copy_days *d);
+/** Add the points of a row. 0; TS_ELIMIT, TS_ENOMEM. Cost: some 10 ns a point. */
+int tsd_copy_days_add(struct tsd_copy_days *d, const struct sto_remote_row *row, struct ts_error *err);
+
+/* --- the progress file --- */
+
+struct tsd_copy_state;
+/**
+ * Read the progress file, or begin without one. It is a text file beside the data folder, DIR.copy.
+ *
+ * @param what   both stores and the direction in one line; a file about others is TS_EINVAL
+ * @param fresh  ignore and remove a file that is there
+ */
+int tsd_copy_state_open(const char *dir, const char *what, bool fresh, struct tsd_copy_state **out,
+                        struct ts_error *err);
+/** Up to which time (exclusive) a metric was copied by copies that began at from_ms; from_ms if nothing was. */
+int64_t tsd_copy_state_next(const struct tsd_copy_state *s, struct ts_slice metric, int64_t from_ms);
+/** Record that a metric was copied from from_ms until next_ms (exclusive). On disk when 0 is returned. */
+int tsd_copy_state_set(struct tsd_copy_state *s, struct ts_slice metric, int64_t from_ms, int64_t next_ms,
+                       struct ts_error *err);
+/** Close it; done: the copy is complete, remove the file. NULL is ignored. */
+void tsd_copy_state_close(struct tsd_copy_state *s, bool done);
+
+/* --- a run --- */
+
+/* What was not copied, and why. */
+struct tsd_copy_refused {
+    pthread_mutex_t mu; /* for all members */
+    uint64_t n_rows, n_points;
+    uint64_t n_listed; /* printed */
+};
+
+#define TSD_COPY_STEPS 1000 /* of the bar, for each metric */
+
+/* A run of the command. */
+struct tsd_copy {
+    const struct tsd_args *args;
+    bool to_hbase;          /* direction */
+    const char *dir;        /* the folder */
+    int64_t from_ms, to_ms; /* --start, --end; inclusive */
+
+    struct tsd_hbase_settings set;
+    struct ts_budget memory;   /* hbase_memory_bytes */
+    struct sto_remote *remote; /* HBase */
+    struct sto_store *store;   /* NULL: --dry-run into a folder that does not exist */
+    struct tsd_copy_state *state;
+
+    struct ts_slice *metrics; /* owned, names in names: the selected ones of the source, in byte order */
+    size_t n_metrics, cap_metrics;
+    size_t at;        /* metric being copied or compared */
+    int64_t first_ms; /* time of its first slice */
+    struct ts_arena names;
+
+    struct tsd_progress bar;
+    uint64_t n_points; /* reported or written so far */
+    struct tsd_copy_refused refused;
+};
+
+/** Is a metric chosen by --metric? */
+bool tsd_copy_chosen(const struct tsd_copy *c, struct ts_slice metric);
+/** Limits of a call of the remote store, ten minutes from now. */
+struct sto_remote_call tsd_copy_call(struct tsd_copy *c);
+/** Show the progress: until next_ms of the present metric. */
+void tsd_copy_show(struct tsd_copy *c, int64_t next_ms);
+/** Say on standard error that points of a row were not copied, unless many were said before. Any thread. */
+void tsd_copy_refuse(struct tsd_copy *c, const struct sto_remote_row *row, const char *why);
+
+/* --- reading --- */
+
+/* Receives points of a metric. */
+struct tsd_copy_reader {
+    int (*row)(void *arg, const struct sto_remote_row *row, struct ts_error *err);
+    /* a slice begins, both times inclusive; may be NULL */
+    int (*begin)(void *arg, int64_t from_ms, int64_t to_ms, struct ts_error *err);
+    /* everything before next_ms was reported; may be NULL */
+    int (*slice)(void *arg, int64_t next_ms, struct ts_error *err);
+    void *arg;
+};
+/** Fill c->metrics from the source. */
+int tsd_copy_list(struct tsd_copy *c, struct ts_error *err);
+/** Read a metric from HBase, slice by slice, each with about four million points or an hour. */
+int tsd_copy_read_hbase(struct tsd_copy *c, struct ts_slice metric, int64_t from_ms,
+                        const struct tsd_copy_reader *r, struct ts_error *err);
+/** The time of a point that is not later than all others of from..to by more than an hour: 1; 0: there are none. */
+int tsd_copy_first_hbase(struct tsd_copy *c, struct ts_slice metric, int64_t from_ms, int64_t to_ms,
+                         int64_t *out_ms, struct ts_error *err);
+/** Does HBase have points of a metric from from_ms to to_ms? 1, 0. */
+int tsd_copy_any_hbase(struct tsd_copy *c, struct ts_slice metric, int64_t from_ms, int64_t to_ms,
+                       struct ts_error *err);
+/** Read a metric from the folder: the rows of each series in the order of time. TS_ENOTFOUND is no error: there is no such
+ * metric. */
+int tsd_copy_read_folder(struct tsd_copy *c, struct ts_slice metric, int64_t from_ms, int64_t to_ms,
+                         const struct tsd_copy_reader *r, struct ts_error *err);
+/** The same with slices as tsd_copy_read_hbase has them. */
+int tsd_copy_read_slices(struct tsd_copy *c, struct ts_slice metric, int64_t from_ms,
+                         const struct tsd_copy_reader *r, struct ts_error *err);
+
+/* --- the parts --- */
+
+/** Copy points of all metrics from HBase; those that the progress file has are not copied again. */
+int tsd_copy_in(struct tsd_copy *c, struct ts_error *err);
+/** The other way. */
+int tsd_copy_out(struct tsd_copy *c, struct ts_error *err);
+/** Compare both sides and print a line for each metric and day. *out_same: there is no difference, and nothing of the
+ * source was left out. */
+int tsd_copy_verify(struct tsd_copy *c, bool *out_same, struct ts_error *err);
+/** Print what would be copied. */
+int tsd_copy_plan(struct tsd_copy *c, struct ts_error *err);
+
+#endif

@@ -1,0 +1,129 @@
+/*
+ * copy_in.c - tsd copy from HBase into a folder.
+ *
+ * A slice is written into the log of the store and synced before the progress file says that it was copied. Points are written
+ * as they come; those of a slice that was not finished are written again, which changes nothing.
+ *
+ * Threads    the store runs its writer; the thread that reports a row fills its batch
+ */
+#include "base/mem.h"
+#include "tsd/commands/copy.h"
+
+#include <poll.h>
+
+#define WAIT_MS 20
+#define TEXT_BYTES                                                                                           \
+    ((size_t)1 << 24) /* of a series, at most: 255 tags with the longest names need more, and are refused */
+
+/* A metric being copied. */
+struct in {
+    struct tsd_copy *c;
+    struct sto_writer *writer;
+    struct ts_buf text;        /* of a series */
+    struct sto_tag_text *tags; /* 255 of them */
+};
+
+static void wait_for_store(const struct in *in)
+{
+    struct pollfd pfd = {.fd = sto_writer_fd(in->writer), .events = POLLIN};
+    sto_writer_turn(in->writer);
+    (void)poll(&pfd, 1, WAIT_MS);
+    sto_writer_turn(in->writer);
+}
+
+/* 0, or a refusal of these names, which *err describes. */
+static int find_series(struct in *in, const struct sto_remote_series *names, const struct sto_series **out,
+                       struct ts_error *err)
+{
+    struct ts_buf *text = &in->text;
+    if (names->n_tags > UINT8_MAX)
+        return ts_error_set(err, TS_EINVAL, "the series has %zu tags", names->n_tags);
+    ts_buf_clear(text);
+    ts_buf_slice(text, names->metric);
+    for (size_t i = 0; i < names->n_tags; i++) {
+        in->tags[i] = (struct sto_tag_text){names->tags[i].k, names->tags[i].v};
+        ts_buf_char(text, ' ');
+        ts_buf_slice(text, names->tags[i].k);
+        ts_buf_char(text, '=');
+        ts_buf_slice(text, names->tags[i].v);
+    }
+    if (text->failed)
+        return ts_error_set(err, TS_EINVAL, "the names of the series are too long");
+    return sto_series_resolve(sto_store_catalog(in->c->store), ts_buf_get(text), (uint32_t)names->metric.n,
+                              in->tags, names->n_tags, true, out, err);
+}
+
+static int put_cells(struct in *in, const struct sto_series *series, const struct sto_remote_row *row,
+                     struct ts_error *err)
+{
+    const struct sto_cells *cells = row->cells;
+    for (uint32_t i = 0; i < cells->n;) {
+        struct sto_batch *batch = sto_writer_batch(in->writer, series);
+        if (!batch) {
+            int rc = sto_writer_error(in->writer, err);
+            if (rc != TS_EBUSY)
+                return rc;
+            wait_for_store(in);
+            continue;
+        }
+        for (; i < cells->n && batch->n < STO_BATCH_POINTS; i++) {
+            uint32_t meta = cells->meta[i];
+            struct ts_num v = sto_cell_num(meta, cells->m[i]);
+            if (v.kind == TS_NUM_RAW) /* the files hold short decimals in fewer bytes */
+                v = ts_num_from_double(ts_num_double(v));
+            batch->points[batch->n++] =
+                (struct sto_point){.series = series,
+                                   .ts_ms = row->hour * TS_HOUR_MS + sto_meta_off(meta),
+                                   .m = v.m,
+                                   .flags = sto_meta_flags(STO_OP_PUT, v.kind, v.exp, meta & STO_META_MS)};
+        }
+    }
+    return 0;
+}
+
+static int on_row(void *arg, const struct sto_remote_row *row, struct ts_error *err)
+{
+    struct in *in = arg;
+    const struct sto_series *series;
+    int rc = find_series(in, &row->series, &series, err);
+    if (rc == TS_EINVAL) {
+        tsd_copy_refuse(in->c, row, err->text);
+        return 0;
+    }
+    TS_TRY(rc);
+    TS_TRY(put_cells(in, series, row, err));
+    while (!sto_writer_ready(in->writer) && !sto_store_refusing(in->c->store))
+        wait_for_store(in);
+    in->c->n_points += row->cells->n;
+    return 0;
+}
+
+static int on_slice(void *arg, int64_t next_ms, struct ts_error *err)
+{
+    struct in *in = arg;
+    struct tsd_copy *c = in->c;
+    sto_writer_turn(in->writer);
+    TS_TRY(sto_flush(c->store, STO_LEVEL_DISK, err));
+    tsd_copy_show(c, next_ms);
+    return tsd_copy_state_set(c->state, c->metrics[c->at], c->from_ms, next_ms, err);
+}
+
+int tsd_copy_in(struct tsd_copy *c, struct ts_error *err)
+{
+    struct in in = {.c = c, .writer = sto_writer(c->store, 0), .tags = ts_xcalloc(255, sizeof *in.tags)};
+    struct tsd_copy_reader reader = {.row = on_row, .slice = on_slice, .arg = &in};
+    int rc = 0;
+    ts_buf_init(&in.text, TEXT_BYTES);
+    for (c->at = 0; rc == 0 && c->at < c->n_metrics; c->at++) {
+        struct ts_slice metric = c->metrics[c->at];
+        int64_t from_ms = tsd_copy_state_next(c->state, metric, c->from_ms);
+        if (from_ms <= c->to_ms)
+            rc = tsd_copy_read_hbase(c, metric, from_ms, &reader, err);
+        tsd_copy_show(c, INT64_MAX);
+    }
+    if (rc == 0)
+        rc = sto_flush(c->store, STO_LEVEL_FILES, err);
+    ts_buf_release(&in.text);
+    ts_free(in.tags);
+    return rc;
+}

@@ -1,0 +1,337 @@
+/*
+ * copy_read.c - which metrics the source has, and their points on either side, in slices of time.
+ *
+ * Slices    A slice begins at a point, so that times without points cost a few questions, whatever their length. The next one is
+ *           twice as long while slices have few points, and half as long while they have many.
+ * Threads   the main thread; rows from HBase come from threads of the remote store, one at a time
+ */
+#include "base/mem.h"
+#include "tsd/commands/copy.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#define SLICE_POINTS 4000000ull /* that a slice should have, about */
+#define SLICE_MAX_MS (64 * TS_DAY_MS)
+#define CALL_NS      (600ll * 1000 * 1000 * 1000)
+#define HBASE_MAX_MS (UINT32_MAX * 1000ll + 999)
+#define SERIES_MAX   255 /* tags */
+#define NAME_BYTES   32  /* memory of a name beside its bytes */
+
+struct sto_remote_call tsd_copy_call(struct tsd_copy *c)
+{
+    return (struct sto_remote_call){.deadline_ns = ts_clock_mono_ns() + CALL_NS, .memory = &c->memory};
+}
+
+/* --- metrics --- */
+
+/* A list being filled. */
+struct listing {
+    struct tsd_copy *c;
+    int rc;
+    struct ts_error *err;
+};
+
+static bool on_metric(void *arg, struct ts_slice name)
+{
+    struct listing *l = arg;
+    struct tsd_copy *c = l->c;
+    if (sto_name_internal(name) || !tsd_copy_chosen(c, name))
+        return true;
+    l->rc = ts_budget_take(&c->memory, name.n + NAME_BYTES, l->err);
+    if (l->rc == 0)
+        l->rc = ts_budget_grow(&c->memory, &c->metrics, &c->cap_metrics, c->n_metrics + 1, sizeof *c->metrics,
+                               l->err);
+    if (l->rc == 0)
+        c->metrics[c->n_metrics++] = (struct ts_slice){ts_arena_strndup(&c->names, name.p, name.n), name.n};
+    return l->rc == 0;
+}
+
+static void on_own_metric(void *arg, uint32_t id, struct ts_slice name)
+{
+    struct listing *l = arg;
+    (void)id;
+    if (l->rc == 0 && !sto_uid_deleted(name))
+        (void)on_metric(l, name);
+}
+
+int tsd_copy_list(struct tsd_copy *c, struct ts_error *err)
+{
+    struct listing l = {.c = c, .err = err};
+    struct sto_remote_call call = tsd_copy_call(c);
+    if (c->to_hbase)
+        sto_uid_suggest(sto_store_catalog(c->store), STO_UID_METRIC, TS_SLICE_LIT(""), SIZE_MAX,
+                        on_own_metric, &l);
+    else
+        TS_TRY(c->remote->ops->suggest(c->remote, STO_REMOTE_METRIC, TS_SLICE_LIT(""), SIZE_MAX, &call,
+                                       on_metric, &l, err));
+    return l.rc;
+}
+
+/* --- a side --- */
+
+/* A metric on one side. */
+struct side {
+    struct tsd_copy *c;
+    struct ts_slice metric;
+    struct sto_snap *snap;            /* folder */
+    const struct sto_series **series; /* owned: n_series of them, ascending by number */
+    size_t n_series;
+    const struct tsd_copy_reader *r;
+    uint64_t n_points; /* reported */
+};
+/* Reads a side. */
+struct side_ops {
+    /* Are there points? They may be gone when they are read. 1, 0. */
+    int (*any)(struct side *s, int64_t from_ms, int64_t to_ms, struct ts_error *err);
+    int (*read)(struct side *s, int64_t from_ms, int64_t to_ms, struct ts_error *err);
+};
+
+static int report(struct side *s, const struct sto_remote_row *row, struct ts_error *err)
+{
+    s->n_points += row->cells->n;
+    return s->r->row(s->r->arg, row, err);
+}
+
+/* The time of the first point, rounded down to its hour. 1; 0: there is none. O(log of the hours) questions. */
+static int find_first(struct side *s, const struct side_ops *ops, int64_t from_ms, int64_t to_ms,
+                      int64_t *out_ms, struct ts_error *err)
+{
+    int64_t lo = sto_hour(from_ms), hi = sto_hour(to_ms);
+    int rc = ops->any(s, from_ms, to_ms, err);
+    if (rc != 1)
+        return rc;
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        TS_TRY(rc = ops->any(s, from_ms, (mid + 1) * TS_HOUR_MS - 1, err));
+        if (rc)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    *out_ms = lo * TS_HOUR_MS > from_ms ? lo * TS_HOUR_MS : from_ms;
+    return 1;
+}
+
+static int end_slice(struct side *s, int64_t next_ms, struct ts_error *err)
+{
+    return s->r->slice ? s->r->slice(s->r->arg, next_ms, err) : 0;
+}
+
+static int64_t next_width(int64_t width_ms, uint64_t n_points)
+{
+    if (n_points > SLICE_POINTS && width_ms > TS_HOUR_MS)
+        return width_ms / 2 / TS_HOUR_MS * TS_HOUR_MS;
+    return n_points < SLICE_POINTS / 4 && width_ms < SLICE_MAX_MS ? width_ms * 2 : width_ms;
+}
+
+static int read_slices(struct side *s, const struct side_ops *ops, int64_t from_ms, int64_t to_ms,
+                       struct ts_error *err)
+{
+    int64_t at = from_ms, width_ms = TS_DAY_MS;
+    bool gap = true; /* the last slice had no points */
+    while (at <= to_ms) {
+        int rc = gap ? find_first(s, ops, at, to_ms, &at, err) : 1;
+        if (rc < 0)
+            return rc;
+        if (rc == 0)
+            break;
+        if (s->n_points == 0)
+            s->c->first_ms = at;
+        int64_t end = sto_hour(at) * TS_HOUR_MS + width_ms - 1;
+        uint64_t before = s->n_points;
+        end = end < to_ms ? end : to_ms;
+        if (s->r->begin)
+            TS_TRY(s->r->begin(s->r->arg, at, end, err));
+        TS_TRY(ops->read(s, at, end, err));
+        TS_TRY(end_slice(s, end + 1, err));
+        gap = s->n_points == before;
+        width_ms = next_width(width_ms, s->n_points - before);
+        at = end + 1;
+    }
+    return end_slice(s, to_ms + 1, err);
+}
+
+/* --- HBase --- */
+
+static int on_any(void *arg, const struct sto_remote_row *row, size_t pos, struct ts_error *err)
+{
+    (void)row, (void)pos;
+    *(bool *)arg = true;
+    return ts_error_set(err, TS_ECANCELLED, "found");
+}
+
+static int hbase_any(struct side *s, int64_t from_ms, int64_t to_ms, struct ts_error *err)
+{
+    bool found = false;
+    struct sto_remote *remote = s->c->remote;
+    struct sto_remote_call call = tsd_copy_call(s->c);
+    struct sto_fetch f = {.metric = s->metric, .from_ms = from_ms, .to_ms = to_ms, .series_only = true};
+    int rc = remote->ops->fetch(remote, &f, &call, on_any, &found, err);
+    return found ? 1 : rc;
+}
+
+static int on_remote_row(void *arg, const struct sto_remote_row *row, size_t pos, struct ts_error *err)
+{
+    (void)pos;
+    return report(arg, row, err);
+}
+
+static int hbase_read(struct side *s, int64_t from_ms, int64_t to_ms, struct ts_error *err)
+{
+    struct sto_remote *remote = s->c->remote;
+    struct sto_remote_call call = tsd_copy_call(s->c);
+    struct sto_fetch f = {.metric = s->metric, .from_ms = from_ms, .to_ms = to_ms};
+    call.deadline_ns += 5 * CALL_NS; /* an hour may have billions of points */
+    return remote->ops->fetch(remote, &f, &call, on_remote_row, s, err);
+}
+
+static const struct side_ops HBASE = {hbase_any, hbase_read};
+
+/* The part of a time range that HBase can have. False: none. */
+static bool hbase_range(int64_t *from_ms, int64_t *to_ms)
+{
+    *from_ms = *from_ms < 0 ? 0 : *from_ms;
+    *to_ms = *to_ms > HBASE_MAX_MS ? HBASE_MAX_MS : *to_ms;
+    return *from_ms <= *to_ms;
+}
+
+int tsd_copy_read_hbase(struct tsd_copy *c, struct ts_slice metric, int64_t from_ms,
+                        const struct tsd_copy_reader *r, struct ts_error *err)
+{
+    struct side s = {.c = c, .metric = metric, .r = r};
+    int64_t to_ms = c->to_ms;
+    return hbase_range(&from_ms, &to_ms) ? read_slices(&s, &HBASE, from_ms, to_ms, err) : 0;
+}
+
+int tsd_copy_any_hbase(struct tsd_copy *c, struct ts_slice metric, int64_t from_ms, int64_t to_ms,
+                       struct ts_error *err)
+{
+    struct side s = {.c = c, .metric = metric};
+    return hbase_range(&from_ms, &to_ms) ? hbase_any(&s, from_ms, to_ms, err) : 0;
+}
+
+int tsd_copy_first_hbase(struct tsd_copy *c, struct ts_slice metric, int64_t from_ms, int64_t to_ms,
+                         int64_t *out_ms, struct ts_error *err)
+{
+    struct side s = {.c = c, .metric = metric};
+    return hbase_range(&from_ms, &to_ms) ? find_first(&s, &HBASE, from_ms, to_ms, out_ms, err) : 0;
+}
+
+/* --- the folder --- */
+
+/* The series of the metric; a metric that does not exist has none. */
+static int open_folder(struct side *s, struct ts_error *err)
+{
+    struct sto_catalog *cat = s->c->store ? sto_store_catalog(s->c->store) : NULL;
+    struct sto_select_ctl ctl = {.memory = &s->c->memory};
+    roaring_bitmap_t *set = NULL;
+    roaring_uint32_iterator_t it;
+    uint32_t id;
+    if (!cat || sto_uid_find(cat, STO_UID_METRIC, s->metric, &id) < 0)
+        return 0;
+    s->snap = sto_snap_take(s->c->store);
+    TS_TRY(sto_select(cat, id, NULL, 0, false, &ctl, &set, err));
+    size_t n = (size_t)roaring_bitmap_get_cardinality(set);
+    s->series = ts_budget_calloc(&s->c->memory, n + 1, sizeof *s->series, err);
+    roaring_init_iterator(set, &it);
+    for (; s->series && it.has_value && s->n_series < n; roaring_advance_uint32_iterator(&it)) {
+        s->series[s->n_series] = sto_series_get(cat, it.current_value);
+        s->n_series += s->series[s->n_series] != NULL;
+    }
+    roaring_bitmap_free(set);
+    return s->series ? 0 : TS_ELIMIT;
+}
+
+static void close_folder(struct side *s)
+{
+    ts_budget_free(&s->c->memory, s->series, s->series ? (s->n_series + 1) * sizeof *s->series : 0);
+    sto_snap_release(s->snap);
+}
+
+static struct sto_scan_spec spec_of(const struct side *s, int64_t from_ms, int64_t to_ms)
+{
+    return (struct sto_scan_spec){.metric = s->series[0]->metric,
+                                  .series = s->series,
+                                  .n_series = s->n_series,
+                                  .from_ms = from_ms,
+                                  .to_ms = to_ms,
+                                  .final = true,
+                                  .local_only = true,
+                                  .memory = &s->c->memory};
+}
+
+/* Reads until the first row: estimates from indexes may round a few points down to none. */
+static int folder_any(struct side *s, int64_t from_ms, int64_t to_ms, struct ts_error *err)
+{
+    struct sto_scan_spec spec = spec_of(s, from_ms, to_ms);
+    struct sto_merge *scan = NULL;
+    struct sto_row row;
+    int rc = sto_scan(s->snap, &spec, &scan, err);
+    if (rc == 0)
+        rc = sto_merge_next(scan, &row, err);
+    sto_merge_free(scan);
+    return rc;
+}
+
+static int by_key(const void *pa, const void *pb)
+{
+    const struct sto_remote_tag *a = pa, *b = pb;
+    return ts_slice_cmp(a->k, b->k);
+}
+
+static void names_of(const struct side *s, const struct sto_series *series, struct sto_remote_tag *tags,
+                     struct sto_remote_series *out)
+{
+    const struct sto_catalog *cat = sto_store_catalog(s->c->store);
+    for (size_t i = 0; i < series->n_tags; i++)
+        tags[i] = (struct sto_remote_tag){sto_uid_name(cat, STO_UID_TAGK, series->tags[i].k),
+                                          sto_uid_name(cat, STO_UID_TAGV, series->tags[i].v)};
+    qsort(tags, series->n_tags, sizeof *tags, by_key);
+    *out = (struct sto_remote_series){
+        .key = series->id, .metric = s->metric, .tags = tags, .n_tags = series->n_tags};
+}
+
+static int folder_read(struct side *s, int64_t from_ms, int64_t to_ms, struct ts_error *err)
+{
+    struct sto_scan_spec spec = spec_of(s, from_ms, to_ms);
+    struct sto_remote_tag tags[SERIES_MAX];
+    struct sto_remote_row row = {.cells = NULL};
+    struct sto_merge *scan = NULL;
+    struct sto_row got;
+    size_t pos = SIZE_MAX;
+    int rc = sto_scan(s->snap, &spec, &scan, err);
+    while (rc >= 0 && (rc = sto_merge_next(scan, &got, err)) == 1) {
+        if (got.pos != pos)
+            names_of(s, s->series[pos = got.pos], tags, &row.series);
+        row.hour = got.key.hour;
+        row.cells = got.cells;
+        rc = report(s, &row, err);
+    }
+    sto_merge_free(scan);
+    return rc;
+}
+
+static const struct side_ops FOLDER = {folder_any, folder_read};
+
+int tsd_copy_read_folder(struct tsd_copy *c, struct ts_slice metric, int64_t from_ms, int64_t to_ms,
+                         const struct tsd_copy_reader *r, struct ts_error *err)
+{
+    struct side s = {.c = c, .metric = metric, .r = r};
+    int rc = open_folder(&s, err);
+    if (rc == 0 && s.n_series)
+        rc = folder_read(&s, from_ms, to_ms, err);
+    close_folder(&s);
+    return rc;
+}
+
+int tsd_copy_read_slices(struct tsd_copy *c, struct ts_slice metric, int64_t from_ms,
+                         const struct tsd_copy_reader *r, struct ts_error *err)
+{
+    struct side s = {.c = c, .metric = metric, .r = r};
+    int rc = open_folder(&s, err);
+    if (rc == 0 && s.n_series)
+        rc = read_slices(&s, &FOLDER, from_ms, c->to_ms, err);
+    close_folder(&s);
+    return rc;
+}

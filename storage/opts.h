@@ -60,6 +60,7 @@ struct sto_opts {
     /* an hour is shipped when it is over by five minutes, each of its rows once as a whole; points that arrive later are
      * shipped after ship_every_ms */
     bool ship_whole_hours;
+    unsigned ship_batch_rows; /* tests: most rows of a shipment; 0 = 1,024, which is the most */
     int64_t flush_age_ms; /* a generation of memstores is flushed at this age; 0 = never */
     bool no_background;   /* tests: flush and compact only when a function of this header requests it */
     /* tests: refuse puts after a failed fdatasync, and fail flushes after an error of the manifest or the

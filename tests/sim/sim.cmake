@@ -1,7 +1,8 @@
 # The simulation (docs/TESTING.md): 300 seeds in ctest, 10,000 by hand; seeds that failed once are in seeds.txt.
 tsd_program(sim sim/sim.c sim/sim_life.c sim/sim_ops.c sim/sim_check.c sim/sim_names.c sim/sim_cells.c
-               sim/sim_forget.c sim/sim_clock.c)
-target_link_libraries(sim PRIVATE storage testkit model_reference)
+               sim/sim_forget.c sim/sim_clock.c sim/sim_remote.c sim/sim_ship.c)
+target_link_libraries(sim PRIVATE storage storage_remote testkit model_reference)
+target_link_options(sim PRIVATE -Wl,--wrap=pthread_cond_wait)
 if(TSD_SANITIZE)
   set(SIM_SEEDS 1..60)
 else()

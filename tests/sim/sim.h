@@ -12,12 +12,15 @@
  * arrive at an owner. After a crash each owner's operations must be there up to some point, which lies not
  * before what was confirmed; everything before this run must be there.
  *
+ * Seeds above SIM_REMOTE_SEED have a remote store, which fails and to which another writer writes as well.
+ *
  * Threads    one
  * Not here   the plain model of points (tests/model/reference.h), the file system (tests/faults/faultfs.h)
  */
 #ifndef TESTS_SIM_SIM_H
 #define TESTS_SIM_SIM_H
 
+#include "storage/remote.h"
 #include "storage/store.h"
 #include "tests/faults/faultfs.h"
 #include "tests/model/reference.h"
@@ -30,6 +33,10 @@
 #define SIM_CELLS    10              /* keys of small cells */
 #define SIM_VALUE    3000            /* longest value of a cell, bytes */
 #define SIM_BARRIERS 256             /* barriers of a run, at most */
+#define SIM_OTHERS   64              /* points of another writer in the remote store, at most */
+
+#define SIM_REMOTE_SEED 1000000ull /* seeds above it have a remote store; the others keep their meaning */
+#define SIM_OTHER_MS    777        /* thousandths of the times of which only the other writer puts points */
 
 /* One operation, as far as the simulation knows. */
 struct sim_op {
@@ -104,8 +111,42 @@ struct sim_clock {
     int64_t until_mono_ms;    /* nothing is dropped before */
 };
 
+/* A point that another writer has put into the remote store. */
+struct sim_other {
+    unsigned series;
+    int64_t ts_ms, value;
+    bool maybe_gone; /* a delete that was not known to be marked when it was put may concern it */
+    bool must_go;    /* a delete that came after it, in this run, does */
+};
+
+/* A delete that may be sent yet, or again. */
+struct sim_delete {
+    unsigned series;
+    int64_t from_ms, to_ms;
+};
+
+/* The remote store, and what is known of it. */
+struct sim_remote {
+    struct sto_remote *store; /* owned; NULL: this life has none */
+    unsigned fail_pct;        /* of its calls that fail, while it is not well */
+    unsigned late_pct;        /* of shipments answered late */
+    bool well;                /* no call fails at present */
+    bool away;                /* every call fails */
+    bool off;                 /* the power is off: it is not reached any more */
+    unsigned n_failed;        /* calls that failed in this pass */
+    char refused[24];         /* metric whose rows it refuses for good; empty: none */
+    int64_t keep_ms;          /* what was shipped stays here for so long */
+    struct sim_other others[SIM_OTHERS];
+    unsigned n_others;
+    struct sim_delete *deletes; /* those that may be sent yet, or again; owned */
+    size_t n_deletes, cap_deletes;
+    struct sim_owner *lost; /* what it lost in a crash may have been shipped; NULL: nothing is looked for */
+    size_t lost_from;       /* of its operations */
+    uint64_t n_passes, n_bad_passes, n_calls, n_drops, n_settled, n_read; /* for the report */
+};
+
 /* What is on the stack: who may be played meanwhile. */
-enum sim_actor { SIM_SYNC = 1, SIM_FLUSH = 2, SIM_COMPACT = 4 };
+enum sim_actor { SIM_SYNC = 1, SIM_FLUSH = 2, SIM_COMPACT = 4, SIM_SHIP = 8 };
 
 struct sim {
     uint64_t seed, rnd;
@@ -161,6 +202,7 @@ struct sim {
     struct sim_barrier barriers[SIM_BARRIERS];
     unsigned n_barriers;
     struct sim_cells cells;
+    struct sim_remote remote;
 
     /* what was done, for the report */
     uint64_t n_ops, n_crashes, n_checks, n_played, n_faults, n_lost, n_summaries, n_points, n_forgotten,
@@ -191,6 +233,8 @@ void sim_fault_over(struct sim *s);
 /* sim_ops.c: what is done */
 void sim_step(struct sim *s);
 void sim_hook(void *arg, enum t_op op, const char *path, bool after);
+/** Others may take turns now, in the middle of a pass of shipping. */
+void sim_play(struct sim *s);
 /** Everything that was sent has arrived. */
 void sim_arrive_all(struct sim *s);
 /** Send all that is open and take in all that was sent. */
@@ -203,6 +247,13 @@ void sim_put_some(struct sim *s);
 void sim_delete_all(struct sim *s, unsigned i);
 /** Everything to files, and all merges. */
 void sim_compact(struct sim *s);
+/** Everything that has arrived to a level. True: it is there. */
+bool sim_flush(struct sim *s, enum sto_level level);
+/** One of the long ones begins or ends; play: others take turns meanwhile. *out_top: for the end. */
+void sim_begin(struct sim *s, enum sim_actor who, bool play, unsigned *out_top);
+void sim_end(struct sim *s, enum sim_actor who, unsigned top);
+/** What was sent while a flush was at work has arrived. */
+void sim_make_sure(struct sim *s);
 /** Has nothing gone wrong since the opening? */
 bool sim_all_well(const struct sim *s);
 void sim_ops_clear(struct sim_ops *ops);
@@ -217,6 +268,9 @@ void sim_check_front(struct sim *s);
 /** After an opening: find out which operations of the last run are there; the others never were. power: those that
  * were confirmed must be; else all that were in the log. */
 void sim_check_survivors(struct sim *s, bool power, const char *when);
+/** The remote store, read directly, has exactly what the model has, but for hours from open_hour on, and for what may have stayed here
+ * (held: additions did). */
+void sim_check_remote(struct sim *s, bool held, int32_t open_hour);
 /** A number for all that the store answers. */
 uint64_t sim_fingerprint(struct sim *s);
 
@@ -253,6 +307,37 @@ void sim_clock_open(struct sim *s, bool clean);
 void sim_forget(struct sim *s);
 /** Options of the store that forgetting needs. */
 void sim_forget_configure(struct sim *s);
+
+/* sim_remote.c: the remote store that fails */
+/** Make the remote store, if the seed has one. */
+void sim_remote_configure(struct sim *s);
+void sim_remote_release(struct sim *s);
+/** The other writer puts or deletes a point. */
+void sim_remote_other(struct sim *s);
+/** A delete has arrived. */
+void sim_remote_deleted(struct sim *s, const struct sto_point *p);
+/** Take the other writer's points out of those of a series, n of them, and look whether they are right. Returns how many are left. */
+size_t sim_remote_others(struct sim *s, unsigned i, struct t_ref_point *v, size_t n, int64_t from,
+                         int64_t to);
+/** Everything was shipped: deletes have deleted the other writer's points, in hours before open_hour, or never will. */
+void sim_remote_others_settled(struct sim *s, bool held, int32_t open_hour);
+/** The names of a series, for the remote store. */
+struct sim_remote_names {
+    char metric[24], value[24];
+    struct sto_remote_tag tag;
+    struct sto_remote_series series;
+};
+void sim_remote_names(const struct sim *s, unsigned i, struct sim_remote_names *out);
+/** Read what the remote store has of a series, past all faults. */
+void sim_remote_read(struct sim *s, unsigned i, sto_fetch_row_fn each, void *arg);
+
+/* sim_ship.c: what is done with it */
+/** A pass, a pass without faults with a look at the remote store, removing shipped files, shipping again, or the other writer. */
+void sim_ship_step(struct sim *s);
+/** A pass, or removing files, in the middle of something else; may_drop: nobody holds the lock for that. */
+void sim_ship_played(struct sim *s, bool may_drop);
+/** Everything is shipped without faults; then the remote store is compared with the model. */
+void sim_ship_settle(struct sim *s);
 
 /* sim_cells.c */
 void sim_cell_step(struct sim *s);

@@ -37,6 +37,23 @@ static int64_t expired_before(const struct sim *s)
     return s->opts.retention_ms ? s->now_ms - s->opts.retention_ms : STO_MIN_TS_MS;
 }
 
+/* With a remote store: may a point have this value though the model says something else? What retention drops here before it was shipped
+ * uncovers what was shipped before; and what was lost in a crash may have been shipped. */
+static bool is_excused(const struct sim *s, unsigned i, const struct t_ref_point *p)
+{
+    const struct sim_remote *r = &s->remote;
+    if (r->store && p->ts_ms < s->horizon_ms)
+        return true;
+    for (size_t k = r->lost_from; r->lost && k < r->lost->arrived.n; k++) {
+        const struct sto_point *op = &r->lost->arrived.v[k].p;
+        struct ts_num v = {.m = op->m, .kind = sto_meta_kind(op->flags), .exp = sto_meta_exp(op->flags)};
+        if (op->series->id == i && op->ts_ms == p->ts_ms && sto_meta_op(op->flags) == STO_OP_PUT &&
+            t_ref_same(v, p->value))
+            return true;
+    }
+    return false;
+}
+
 /* Model and store side by side: nothing expired is there, and a point that retention may have dropped before it was
  * switched off may be missing. why gets the first difference. */
 static bool same(struct sim *s, unsigned i, const struct answer *a, int64_t from, int64_t to, char why[200])
@@ -54,11 +71,13 @@ static bool same(struct sim *s, unsigned i, const struct answer *a, int64_t from
             }
             k++;
         } else if (k == n || a->v[j].ts_ms < want[k].ts_ms) {
-            good = false;
+            good = is_excused(s, i, &a->v[j]);
             snprintf(why, 200, "series %u: a point at %lld = %lld that nobody wrote", i,
                      (long long)a->v[j].ts_ms, (long long)a->v[j].value.m);
+            j++;
         } else {
-            good = t_ref_same(want[k].value, a->v[j].value) && want[k].ms == a->v[j].ms;
+            good = (t_ref_same(want[k].value, a->v[j].value) && want[k].ms == a->v[j].ms) ||
+                   is_excused(s, i, &a->v[j]);
             if (!good)
                 snprintf(why, 200, "series %u: at %lld is %lld, expected %lld", i, (long long)want[k].ts_ms,
                          (long long)a->v[j].value.m, (long long)want[k].value.m);
@@ -68,6 +87,28 @@ static bool same(struct sim *s, unsigned i, const struct answer *a, int64_t from
     }
     ts_free(want);
     return good;
+}
+
+/* The model takes over what is excused. */
+static void believe(struct sim *s, unsigned i, const struct answer *a)
+{
+    struct t_ref_point *want;
+    size_t n = t_ref_scan(s->ref, i, STO_MIN_TS_MS, STO_MAX_TS_MS, &want), k = 0;
+    for (size_t j = 0; j < a->n; j++) {
+        const struct t_ref_point *p = &a->v[j];
+        while (k < n && want[k].ts_ms < p->ts_ms)
+            k++;
+        if ((k < n && want[k].ts_ms == p->ts_ms && t_ref_same(want[k].value, p->value) &&
+             want[k].ms == p->ms) ||
+            !is_excused(s, i, p))
+            continue;
+        struct sto_point put = {.series = &s->handles[i],
+                                .ts_ms = p->ts_ms,
+                                .m = p->value.m,
+                                .flags = sto_meta_flags(STO_OP_PUT, p->value.kind, p->value.exp, p->ms)};
+        t_ref_apply(s->ref, &put);
+    }
+    ts_free(want);
 }
 
 /* Retention has dropped points: from now on they are deleted. */
@@ -87,6 +128,8 @@ static void adopt(struct sim *s, unsigned i, const struct answer *a)
         t_ref_apply(s->ref, &del);
     }
     ts_free(want);
+    if (s->remote.store)
+        believe(s, i, a);
 }
 
 /* --- asking the store --- */
@@ -142,6 +185,8 @@ static bool ask_metric(struct sim *s, struct sto_snap *snap, const struct sto_se
         answer_add(&out[series_of(s, list[row.pos])], &row);
     }
     sto_merge_free(scan);
+    if (rc >= 0 && s->remote.away)
+        sim_fail(s, "a scan ends well although the remote store is away");
     return sim_ok(s, rc, &err, "a scan");
 }
 
@@ -158,6 +203,10 @@ static bool ask(struct sim *s, uint64_t mask, int64_t from, int64_t to, struct a
             good = ask_metric(s, snap, list, n, from, to, out);
     }
     sto_snap_release(snap);
+    int64_t lo = from < expired_before(s) ? expired_before(s) : from;
+    for (unsigned i = 0; s->remote.store && i < s->n_series && good; i++)
+        if (mask >> i & 1)
+            out[i].n = sim_remote_others(s, i, out[i].v, out[i].n, s->series[i].h ? lo : INT64_MAX, to);
     return good;
 }
 
@@ -241,14 +290,20 @@ static void check_hours(struct sim *s, unsigned i, int64_t from, int64_t to)
         size_t end = k;
         while (end < n && sto_hour(want[end].ts_ms) == row.key.hour)
             end++;
-        if (end == k)
-            sim_fail(s, "series %u: a row of hour %d that nobody wrote", i, row.key.hour);
         struct answer a = {0};
         char why[200] = "";
+        if (!row.sum)
+            answer_add(&a, &row);
+        if (s->remote.store)
+            a.n = sim_remote_others(s, i, a.v, a.n, INT64_MAX, INT64_MIN);
+        if (end == k && !row.sum && a.n == 0 && s->remote.store) {
+            ts_free(a.v);
+            continue;
+        }
+        if (end == k)
+            sim_fail(s, "series %u: a row of hour %d that nobody wrote", i, row.key.hour);
         if (row.sum)
             check_summary(s, i, &row, want + k, end - k);
-        else
-            answer_add(&a, &row);
         if (!row.sum && !same(s, i, &a, want[k].ts_ms, want[end - 1].ts_ms, why))
             sim_fail(s, "beside summaries: %s", why);
         ts_free(a.v);
@@ -260,6 +315,64 @@ static void check_hours(struct sim *s, unsigned i, int64_t from, int64_t to)
     sto_snap_release(snap);
     ts_free(want);
     ts_free(whole);
+}
+
+/* --- the remote store --- */
+
+static int add_remote_row(void *arg, const struct sto_remote_row *row, size_t pos, struct ts_error *err)
+{
+    const struct sto_row r = {.key = {.hour = row->hour}, .cells = row->cells};
+    (void)pos, (void)err;
+    answer_add(arg, &r);
+    return 0;
+}
+
+/* Those of the points that are compared: nobody sees which of the expired ones were lost in a crash. */
+static size_t compared(const struct sim *s, struct t_ref_point *v, size_t n, int32_t open_hour)
+{
+    size_t left = 0;
+    for (size_t k = 0; k < n; k++)
+        if (v[k].ts_ms >= s->horizon_ms && v[k].ts_ms >= expired_before(s) &&
+            sto_hour(v[k].ts_ms) < open_hour)
+            v[left++] = v[k];
+    return left;
+}
+
+/* excused: additions may not be there. */
+static void check_remote_series(struct sim *s, unsigned i, bool excused, int32_t open_hour)
+{
+    struct answer a = {0};
+    struct t_ref_point *want;
+    size_t n = t_ref_scan(s->ref, i, STO_MIN_TS_MS, STO_MAX_TS_MS, &want), k = 0;
+    sim_remote_read(s, i, add_remote_row, &a);
+    a.n = compared(s, a.v, sim_remote_others(s, i, a.v, a.n, STO_MIN_TS_MS, STO_MAX_TS_MS), open_hour);
+    n = compared(s, want, n, open_hour);
+    for (size_t j = 0; j < a.n || k < n;) {
+        bool same = j < a.n && k < n && a.v[j].ts_ms == want[k].ts_ms;
+        if (j < a.n && (k == n || a.v[j].ts_ms < want[k].ts_ms))
+            sim_fail(s, "the remote store has a point of series %u at %lld = %lld that nobody wrote", i,
+                     (long long)a.v[j].ts_ms, (long long)a.v[j].value.m);
+        if (!same && !excused)
+            sim_fail(s, "the remote store has no point of series %u at %lld, expected %lld", i,
+                     (long long)want[k].ts_ms, (long long)want[k].value.m);
+        if (same && !excused && (!t_ref_same(want[k].value, a.v[j].value) || want[k].ms != a.v[j].ms))
+            sim_fail(s, "in the remote store series %u is %lld at %lld, expected %lld", i,
+                     (long long)a.v[j].value.m, (long long)want[k].ts_ms, (long long)want[k].value.m);
+        j += same;
+        k++;
+    }
+    ts_free(a.v);
+    ts_free(want);
+}
+
+void sim_check_remote(struct sim *s, bool held, int32_t open_hour)
+{
+    for (unsigned i = 0; i < s->n_series; i++) {
+        struct sim_remote_names names;
+        sim_remote_names(s, i, &names);
+        if (strcmp(names.metric, s->remote.refused) != 0)
+            check_remote_series(s, i, held && s->has_adds && i % 3 == 0, open_hour);
+    }
 }
 
 /* --- whole checks --- */
@@ -353,12 +466,16 @@ static size_t find_front(struct sim *s, struct sim_owner *o, size_t floor, const
                 "%s: owner %d has not what was confirmed (%zu of %zu operations): %s; with all of them: %s",
                 when, (int)(o - s->owners), floor, o->arrived.n, why, first);
         const struct sim_op *op = &o->arrived.v[--k];
+        s->remote.lost_from = k;
         unsigned i = op->p.series->id;
         t_ref_undo(s->ref, i, op->seq);
         bad &= ~(1ull << i);
         if (!same(s, i, &is[i], STO_MIN_TS_MS, STO_MAX_TS_MS, why))
             bad |= 1ull << i;
     }
+    for (unsigned i = 0; s->remote.lost && i < s->n_series; i++)
+        if (mask >> i & 1)
+            believe(s, i, &is[i]);
     answers_release(is);
     return k;
 }
@@ -380,9 +497,16 @@ void sim_check_survivors(struct sim *s, bool power, const char *when)
 {
     sim_arrive_all(s); /* may have been taken from the queue; nobody knows */
     sim_check_names(s, when);
+    for (unsigned i = 0; s->remote.store && i < s->n_series; i++)
+        (void)sim_resolve(s, i, true); /* what was lost here may be in the remote store */
+    for (unsigned k = 0; k < s->remote.n_others; k++)
+        s->remote.others[k].must_go = false; /* the delete may be lost */
     for (unsigned k = 0; k < SIM_WRITERS; k++) {
         struct sim_owner *o = &s->owners[k];
+        s->remote.lost = s->remote.store && !s->has_adds ? o : NULL;
+        s->remote.lost_from = o->arrived.n;
         size_t n = find_front(s, o, power ? o->n_disk : o->n_seen, when);
+        s->remote.lost = NULL;
         s->n_lost += o->arrived.n - n;
         o->arrived.n = o->n_seen = o->n_disk = 0;
     }

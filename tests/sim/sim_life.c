@@ -48,6 +48,7 @@ void sim_configure(struct sim *s)
     ts_clock_set_fake(s->now_ms);
     ts_clock_set_fake_mono(1000000000);
     t_faultfs_set_hook(s->f, sim_hook, s);
+    sim_remote_configure(s);
 }
 
 static void vary(struct sim *s)
@@ -230,6 +231,7 @@ static void end_of_process(struct sim *s, bool power)
     say_files(s);
     t_faultfs_set_capacity(s->f, 0);
     s->faulty = s->broken = s->full = s->sync_lost = s->cut_planned = s->kill_planned = false;
+    s->remote.off = false;
 }
 
 /* One try with a fault in it; true if the store is open nevertheless. */

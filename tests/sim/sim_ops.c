@@ -6,6 +6,10 @@
  *   during a sync        -             yes              -
  *   during a flush       yes           -                -
  *   during a compaction  yes           yes, unless the manifest is being written
+ *   during shipping      yes           the same                                     yes, the same
+ *
+ * Shipping, and removing what was shipped: during flushes and compactions, unless the manifest is being written.
+ *
  *   writers, barriers, cells, names, queries: during all of them
  *
  * Threads    one
@@ -41,6 +45,8 @@ static void arrive(struct sim *s, unsigned owner, struct sim_ops *ops)
         op.seq = t_ref_next(s->ref);
         t_ref_apply(s->ref, &op.p);
         ops_add(&s->owners[owner].arrived, &op);
+        if (s->remote.store && sto_meta_op(op.p.flags) == STO_OP_DEL)
+            sim_remote_deleted(s, &op.p);
     }
     ops->n = 0;
 }
@@ -125,7 +131,8 @@ static int64_t some_time(struct sim *s, bool *out_ms)
     if (!s->dense && sim_chance(s, 60)) /* so that times are met again */
         t = t / 600000 * 600000;
     *out_ms = sim_chance(s, 10);
-    return *out_ms ? t + (int64_t)sim_rnd(s, 1000) : t;
+    int64_t ms = *out_ms ? (int64_t)sim_rnd(s, 1000) : 0;
+    return t + (s->remote.store && ms == SIM_OTHER_MS ? 0 : ms);
 }
 
 static struct ts_num some_value(struct sim *s, unsigned series)
@@ -252,14 +259,14 @@ static void barrier(struct sim *s)
 }
 
 /* Run something long; others may be played while it is at work. */
-static void begin(struct sim *s, enum sim_actor who, bool play, unsigned *out_top)
+void sim_begin(struct sim *s, enum sim_actor who, bool play, unsigned *out_top)
 {
     *out_top = s->top;
     s->actors |= who;
     s->top = play ? who : 0;
 }
 
-static void end(struct sim *s, enum sim_actor who, unsigned top)
+void sim_end(struct sim *s, enum sim_actor who, unsigned top)
 {
     s->actors &= ~(unsigned)who;
     s->top = top;
@@ -288,7 +295,7 @@ bool sim_all_well(const struct sim *s)
 }
 
 /* What was sent while a flush was at work may have been taken in by it, or not: now it is. */
-static void make_sure(struct sim *s)
+void sim_make_sure(struct sim *s)
 {
     if (s->depth)
         return;
@@ -306,12 +313,12 @@ static void sync_pass(struct sim *s)
     unsigned top;
     sim_say(s, "sync");
     all_arrived(s, n);
-    begin(s, SIM_SYNC, true, &top);
+    sim_begin(s, SIM_SYNC, true, &top);
     sto_store_pump(s->st);
-    end(s, SIM_SYNC, top);
+    sim_end(s, SIM_SYNC, top);
     if (sim_all_well(s))
         confirm(s, n, true);
-    make_sure(s);
+    sim_make_sure(s);
     for (unsigned i = 0; i < s->opts.n_writers; i++)
         if (sim_chance(s, 30))
             turn(s, i);
@@ -319,7 +326,7 @@ static void sync_pass(struct sim *s)
 
 /* --- flush and compaction --- */
 
-static bool flush(struct sim *s, enum sto_level level)
+bool sim_flush(struct sim *s, enum sto_level level)
 {
     size_t n[SIM_WRITERS];
     unsigned top;
@@ -331,9 +338,9 @@ static bool flush(struct sim *s, enum sto_level level)
     sim_arrive_all(s);
     all_arrived(s, n);
     struct sim_known known = sim_known_now(s);
-    begin(s, who, level >= STO_LEVEL_FILES, &top); /* else owners are at work in there */
+    sim_begin(s, who, level >= STO_LEVEL_FILES, &top); /* else owners are at work in there */
     int rc = sto_flush(s->st, level, &err);
-    end(s, who, top);
+    sim_end(s, who, top);
     bool good = sim_ok(s, rc, &err, "a flush");
     sim_say(s, "flush to level %d: %d", (int)level, rc);
     if (good)
@@ -341,7 +348,7 @@ static bool flush(struct sim *s, enum sto_level level)
     if (good && level >= STO_LEVEL_FILES)
         sim_names_safe(s, &known);
     s->flushed = true;
-    make_sure(s);
+    sim_make_sure(s);
     return good;
 }
 
@@ -350,12 +357,12 @@ void sim_compact(struct sim *s)
     unsigned pct = s->hook_pct;
     sim_turn_all(s);
     s->hook_pct = 0; /* nothing new: the flush that a compaction begins with must have nothing to do */
-    bool good = flush(s, STO_LEVEL_FILES);
+    bool good = sim_flush(s, STO_LEVEL_FILES);
     s->hook_pct = pct;
     if (!good)
         return;
     sim_clock_look(s);
-    flush(s, STO_LEVEL_COMPACT);
+    sim_flush(s, STO_LEVEL_COMPACT);
     s->clock.known &= sim_all_well(s);
 }
 
@@ -366,10 +373,10 @@ static void merge_some(struct sim *s)
     unsigned top;
     sim_say(s, "merges");
     sim_clock_look(s);
-    begin(s, SIM_COMPACT, true, &top);
+    sim_begin(s, SIM_COMPACT, true, &top);
     int rc = sto_store_pump_merges(s->st, &err);
-    end(s, SIM_COMPACT, top);
-    make_sure(s);
+    sim_end(s, SIM_COMPACT, top);
+    sim_make_sure(s);
     s->clock.known &= sim_ok(s, rc, &err, "merging") && sim_all_well(s);
 }
 
@@ -384,10 +391,17 @@ static void check_now(struct sim *s)
     sim_check_cells(s);
 }
 
-static void played(struct sim *s, bool may_flush)
+static void played(struct sim *s, bool may_flush, bool may_drop)
 {
     uint64_t r = sim_rnd(s, 100);
-    if (r < 40)
+    if (s->remote.store && sim_chance(s, 12)) {
+        if (s->no_flush)
+            return;
+        if (s->actors & SIM_SHIP && may_flush && !(s->actors & SIM_COMPACT) && sim_chance(s, 70))
+            merge_some(s);
+        else
+            sim_ship_played(s, may_drop);
+    } else if (r < 40)
         sim_put_some(s);
     else if (r < 65)
         turn(s, (unsigned)sim_rnd(s, s->opts.n_writers));
@@ -402,20 +416,12 @@ static void played(struct sim *s, bool may_flush)
     else if (r < 93 && !(s->actors & SIM_SYNC))
         sync_pass(s);
     else if (r >= 93 && may_flush)
-        flush(s, STO_LEVEL_FILES);
+        sim_flush(s, STO_LEVEL_FILES);
 }
 
-void sim_hook(void *arg, enum t_op op, const char *path, bool after)
+/* in_manifest: the manifest is being written. may_drop: nobody holds the lock of removing files. */
+static void play(struct sim *s, bool in_manifest, bool may_drop)
 {
-    struct sim *s = arg;
-    (void)op;
-    (void)after;
-    if (!s->top || !s->st || s->depth >= 3 || s->n_turns >= PLAYED_MAX || !sim_chance(s, s->hook_pct))
-        return;
-    bool in_manifest = strstr(path, "MANIFEST") != NULL, in_files = strstr(path, "/files/") != NULL;
-    bool in_log = strstr(path, "/wal/") != NULL;
-    if (s->top == SIM_SYNC ? !in_log : !in_manifest && !in_files)
-        return; /* the caller is inside an owner, or holds a lock of the names */
     bool may_flush = !(s->actors & SIM_FLUSH) && !s->no_flush && !in_manifest && s->top != SIM_FLUSH;
     bool no_flush = s->no_flush;
     unsigned top = s->top;
@@ -425,27 +431,52 @@ void sim_hook(void *arg, enum t_op op, const char *path, bool after)
     s->n_played++;
     s->n_turns++;
     for (uint64_t n = 1 + sim_rnd(s, 4); n > 0 && !t_faultfs_is_off(s->f); n--)
-        played(s, may_flush);
+        played(s, may_flush, may_drop);
     s->depth--;
     s->no_flush = no_flush;
     s->top = top;
+}
+
+static bool may_play(struct sim *s)
+{
+    return s->top && s->st && s->depth < 3 && s->n_turns < PLAYED_MAX && sim_chance(s, s->hook_pct);
+}
+
+void sim_play(struct sim *s)
+{
+    if (s->top == SIM_SHIP && !s->no_flush && may_play(s))
+        play(s, false, true);
+}
+
+void sim_hook(void *arg, enum t_op op, const char *path, bool after)
+{
+    struct sim *s = arg;
+    (void)after;
+    if (!may_play(s))
+        return;
+    bool in_manifest = strstr(path, "MANIFEST") != NULL, in_files = strstr(path, "/files/") != NULL;
+    bool in_log = strstr(path, "/wal/") != NULL;
+    if (s->top == SIM_SYNC ? !in_log : !in_manifest && !in_files)
+        return; /* the caller is inside an owner, or holds a lock of the names */
+    play(s, in_manifest, op != T_OP_UNLINK && op != T_OP_SYNC_DIR);
 }
 
 static void flush_files(struct sim *s)
 {
     if (sim_chance(s, 70))
         sim_turn_all(s);
-    if (flush(s, STO_LEVEL_FILES) && s->merges_follow)
+    if (sim_flush(s, STO_LEVEL_FILES) && s->merges_follow)
         merge_some(s);
 }
 
-void sim_step(struct sim *s)
+static void do_step(struct sim *s)
 {
     uint64_t r = sim_rnd(s, 1000);
-    s->n_turns = 0;
-    if (r < s->flush_pm)
+    if (s->remote.store && sim_chance(s, 15))
+        sim_ship_step(s);
+    else if (r < s->flush_pm)
         flush_files(s);
-    else if (r < 190 && s->short_lives)
+    else if (r < 190 && s->short_lives && !s->remote.store)
         sim_forget(s);
     else if (r < 440)
         sim_put_some(s);
@@ -458,7 +489,7 @@ void sim_step(struct sim *s)
     else if (r < 770)
         sim_cell_step(s);
     else if (r < 790)
-        flush(s, sim_chance(s, 50) ? STO_LEVEL_DISK : STO_LEVEL_LOG);
+        sim_flush(s, sim_chance(s, 50) ? STO_LEVEL_DISK : STO_LEVEL_LOG);
     else if (r < 810)
         sim_chance(s, s->full_pct) ? sim_compact(s) : merge_some(s);
     else if (r < 840)
@@ -466,11 +497,11 @@ void sim_step(struct sim *s)
     else if (r < 865)
         sim_new_series(s);
     else if (r < 872)
-        sim_rename(s);
+        s->remote.store ? sim_ship_settle(s) : sim_rename(s);
     else if (r < 875)
         sim_assign(s);
     else if (r < 887)
-        sim_forget(s);
+        s->remote.store ? sim_remote_other(s) : sim_forget(s);
     else if (r < 935)
         check_now(s);
     else if (r < 945)
@@ -482,6 +513,12 @@ void sim_step(struct sim *s)
         sim_crash(s, sim_chance(s, 60) || s->sync_lost); /* see docs/RELIABILITY.md: after a failed sync */
     else
         sim_fault(s);
+}
+
+void sim_step(struct sim *s)
+{
+    s->n_turns = 0;
+    do_step(s);
     ts_clock_set_fake(s->now_ms);
     if (s->st && sim_all_well(s)) {
         size_t n[SIM_WRITERS];

@@ -503,12 +503,6 @@ const char *qry_agg_name(size_t i);
 void qry_echo_sub(const struct qry_sub *sub, size_t index, struct sto_catalog *cat, struct ts_json *j);
 /** Write a whole query as /api/stats/query prints it; cat as for qry_echo_sub. */
 void qry_echo(const struct qry_spec *spec, struct sto_catalog *cat, struct ts_json *j);
-/** Append the TSUID of a series in upper-case hexadecimal with 3-byte ids, or 4-byte ids where they do not
- * fit. */
-void qry_tsuid(const struct sto_series *s, struct ts_buf *out);
-/** Append a TSUID that a client sent, in any case and width of ids, in the form of qry_tsuid. The series need
- * not exist. TS_EINVAL "Invalid TSUID: ..". */
-int qry_tsuid_plain(struct ts_slice hex, struct ts_buf *out, struct ts_error *err);
 
 /** Does a sub query read histograms? */
 static inline bool qry_sub_is_histogram(const struct qry_sub *sub)

@@ -50,6 +50,9 @@ void qry_view_close(struct qry_view *view)
         ts_budget_free(view->memory, t->names, t->cap * sizeof *t->names);
         ts_budget_free(view->memory, t->slots, t->n_slots * sizeof *t->slots);
         *t = (struct qry_view_names){0};
+        ts_budget_free(view->memory, view->ids[kind].slots,
+                       view->ids[kind].n_slots * sizeof *view->ids[kind].slots);
+        view->ids[kind] = (struct qry_view_remote_ids){0};
     }
     ts_budget_free(view->memory, view->series, view->cap_series * sizeof(*view->series));
     ts_budget_free(view->memory, view->slots, view->n_slots * sizeof *view->slots);

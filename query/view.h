@@ -32,6 +32,15 @@ struct qry_view_names {
     size_t n_slots;  /* a power of 2, at least twice n; or 0 */
 };
 
+/* Ids of the remote store for names of one kind (ids.h). */
+struct qry_view_remote_ids {
+    struct qry_view_remote_id {
+        uint32_t id;     /* in the view; 0: the slot is free */
+        uint64_t remote; /* there; 0: the name can have none */
+    } * slots;           /* open addressing */
+    size_t n, n_slots;   /* n_slots is a power of 2, at least twice n; or 0 */
+};
+
 struct qry_view {
     struct sto_catalog *cat;
     struct sto_remote *remote; /* NULL: there is none, and all members below are unused */
@@ -43,6 +52,7 @@ struct qry_view {
     size_t n_series, cap_series;
     uint32_t *slots; /* of series by their ids: index + 1 */
     size_t n_slots;
+    struct qry_view_remote_ids ids[STO_UID_KINDS];
 };
 
 /** Open a view on a store. limit (NULL: none) must outlive it. */

@@ -32,12 +32,11 @@ int qry_view_failed(const struct qry_view *view, int rc, struct ts_error *err)
         return 0;
     struct ts_error why = err ? *err : (struct ts_error){0};
     return ts_error_set(err, TS_EBACKEND,
-                        "The query needs points of the remote store %s, which failed: %s. Try again later",
+                        "The request needs the remote store %s, which failed: %s. Try again later",
                         view->remote->ops->name, why.text);
 }
 
-/* May this thread wait for the network? */
-static int may_wait(struct ts_error *err)
+int qry_view__may_wait(struct ts_error *err)
 {
     return ts_fs_is_nowait() ? ts_error_set(err, TS_EBUSY, "the remote store has to be read") : 0;
 }
@@ -62,7 +61,7 @@ int qry_view_find(struct qry_view *view, enum sto_uid_kind kind, struct ts_slice
     int rc = qry_view_known(view, kind, name, out_id);
     if (rc == 0 || !qry_view_remote(view) || !name.n)
         return rc;
-    TS_TRY(may_wait(err));
+    TS_TRY(qry_view__may_wait(err));
     struct sto_remote_call call = qry_view_call(view);
     rc = view->remote->ops->suggest(view->remote, (enum sto_remote_kind)kind, name, 1, &call, see_exact, &e,
                                     err);
@@ -105,7 +104,7 @@ int qry_view_suggest(struct qry_view *view, enum sto_uid_kind kind, struct ts_sl
     if (!qry_view_remote(view))
         return 0;
     struct suggesting s = {.view = view, .kind = kind, .err = err};
-    TS_TRY(may_wait(err));
+    TS_TRY(qry_view__may_wait(err));
     struct sto_remote_call call = qry_view_call(view);
     int rc = view->remote->ops->suggest(view->remote, (enum sto_remote_kind)kind, prefix, max, &call,
                                         see_name, &s, err);
@@ -331,7 +330,7 @@ int qry_view_add(struct qry_view *view, const struct qry_view_ask *ask, struct q
     struct adding a = {.view = view, .ask = ask, .budget = budget, .n_keys = count_keys(ask)};
     if (!qry_view_remote(view))
         return 0;
-    TS_TRY(may_wait(err));
+    TS_TRY(qry_view__may_wait(err));
     ts_arena_init(&a.arena, 0);
     a.arena.budget = view->memory;
     int rc = fetch(&a, err);

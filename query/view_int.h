@@ -14,4 +14,7 @@ int qry_view__intern(struct qry_view *view, enum sto_uid_kind kind, struct ts_sl
 int qry_view__series(struct qry_view *view, const struct sto_remote_series *names,
                      const struct sto_series **out, struct ts_error *err);
 
+/** May this thread wait for the network? 0; TS_EBUSY. */
+int qry_view__may_wait(struct ts_error *err);
+
 #endif

@@ -136,13 +136,14 @@ typedef int (*sto_fetch_row_fn)(void *arg, const struct sto_remote_row *row, siz
 
 /* What a remote store is able to do; constant while it is open. */
 struct sto_remote_abilities {
-    bool exact;          /* decimals are stored exactly; otherwise as the nearest double or float */
-    bool milliseconds;   /* times have milliseconds; otherwise rows with fractions of a second are refused */
-    bool knows_range;    /* time_range is implemented */
-    int64_t min_ms;      /* range of times that it can store, inclusive */
-    int64_t max_ms;      /* the same */
-    unsigned max_tags;   /* most tags of a series */
-    size_t max_id_bytes; /* length of its ids, 1 to 8; 0: it has no ids, and `names` is TS_ENOTFOUND */
+    bool exact;        /* decimals are stored exactly; otherwise as the nearest double or float */
+    bool milliseconds; /* times have milliseconds; otherwise rows with fractions of a second are refused */
+    bool knows_range;  /* time_range is implemented */
+    int64_t min_ms;    /* range of times that it can store, inclusive */
+    int64_t max_ms;    /* the same */
+    unsigned max_tags; /* most tags of a series */
+    /* length of its ids by enum sto_remote_kind, 1 to 8 each; all 0: it has no ids, and `names` is TS_ENOTFOUND */
+    uint8_t id_bytes[3];
 };
 
 struct sto_remote_ops {

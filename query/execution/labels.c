@@ -3,6 +3,7 @@
  */
 #include "query/execution/labels.h"
 
+#include "query/ids.h"
 #include "query/sort.h"
 
 #include <string.h>
@@ -57,10 +58,16 @@ static int make_tsuids(const struct qry_plan *p, const struct qry_group *g, stru
         return qry_memory_code(err);
     ts_buf_init(&buf, 0);
     for (size_t i = 0; i < g->n && rc == 0; i++) {
-        if (!p->has_data[g->members[i]] || qry_series_foreign(qry_plan_shown(p, g->members[i])))
-            continue; /* its ids mean nothing to the client */
+        if (!p->has_data[g->members[i]])
+            continue;
         ts_buf_clear(&buf);
-        qry_tsuid(qry_plan_shown(p, g->members[i]), &buf);
+        rc = qry_ids_tsuid_of(p->spec->view, qry_plan_shown(p, g->members[i]), &buf, err);
+        if (rc == TS_ENOTFOUND) {
+            rc = 0;
+            continue; /* it has none */
+        }
+        if (rc < 0)
+            break;
         char *text = qry_arena_take(arena, buf.n, 1, err);
         rc = text ? qry_budget_step(budget, &step, err) : qry_memory_code(err);
         if (text) {

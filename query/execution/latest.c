@@ -13,6 +13,7 @@
 #include "base/cut.h"
 #include "base/text.h"
 #include "query/execution/select.h"
+#include "query/ids.h"
 
 #include "base/mem.h"
 
@@ -126,11 +127,11 @@ static int parse_conds(struct qry_view *view, struct ts_slice in, bool compat, s
     return 0;
 }
 
-static int select_tsuid(struct sto_catalog *cat, struct ts_slice tsuid, struct ts_arena *arena,
+static int select_tsuid(struct qry_view *view, struct ts_slice tsuid, struct ts_arena *arena,
                         struct latest_set *out, struct ts_error *err)
 {
     out->series = ts_arena_alloc(arena, sizeof(*out->series));
-    TS_TRY(qry_select_tsuid(cat, tsuid, &out->series[0], err));
+    TS_TRY(qry_ids_series(view, tsuid, &out->series[0], err));
     out->metric = out->series[0]->metric;
     out->n = 1;
     return 0;
@@ -148,7 +149,7 @@ static int select_series(struct qry_view *view, const struct qry_last_request *a
     size_t n_conds = 0;
     roaring_bitmap_t *set;
     if (ask->tsuid.n)
-        return select_tsuid(view->cat, ask->tsuid, arena, out, err);
+        return select_tsuid(view, ask->tsuid, arena, out, err);
     if (!metric.n)
         return ts_error_set(err, TS_EINVAL, "Missing the metric of a timeseries");
     if (open && text.p[text.n - 1] != '}')
@@ -481,6 +482,8 @@ int qry_run_latest(struct sto_store *st, struct ts_pool *pool, const struct qry_
         rc = !r.all ? qry_memory_code(err) : r.want == 1 ? give_one_each(&r, set.n, &arena, err) : 0;
         if (rc == 0)
             rc = run_set(&r, pool, ask, &set, &arena, err);
+        if (rc == 0)
+            rc = qry_ids_load(&view, set.series, set.n, err);
         if (rc == 0)
             rc = emit_all(&r, &set, emit, arg, err);
         for (size_t i = 0; r.all && i < set.n && r.want > 1; i++)

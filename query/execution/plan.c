@@ -7,6 +7,7 @@
 #include "query/breakdowns/breakdown.h"
 #include "query/execution/rollup.h"
 #include "query/execution/select.h"
+#include "query/ids.h"
 #include "query/sort.h"
 
 #include <stdlib.h>
@@ -92,12 +93,12 @@ static int make_ranks(struct qry_plan *p, struct qry_budget *budget, struct ts_e
     return rc;
 }
 
-static int from_tsuids(struct sto_catalog *cat, struct qry_plan *p, struct ts_error *err)
+static int from_tsuids(struct qry_view *view, struct qry_plan *p, struct ts_error *err)
 {
     const struct qry_sub *sub = p->sub;
     p->series = ts_arena_alloc(p->arena, sub->n_tsuids * sizeof(*p->series));
     for (size_t i = 0; i < sub->n_tsuids; i++) {
-        TS_TRY(qry_select_tsuid(cat, sub->tsuids[i], &p->series[i], err));
+        TS_TRY(qry_ids_series(view, sub->tsuids[i], &p->series[i], err));
         if (p->series[i]->metric != p->series[0]->metric)
             return ts_error_set(
                 err, TS_EINVAL, "One or more TSUIDs did not share the same metric [%.*s] [%.*s]",
@@ -366,8 +367,10 @@ int qry_plan_select(const struct qry_spec *spec, size_t index, const struct ts_s
     struct qry_view *view = spec->view;
     struct qry_plan *p = out;
     *p = (struct qry_plan){.spec = spec, .sub = &spec->subs[index], .index = index, .arena = arena};
-    TS_TRY(p->sub->n_tsuids ? from_tsuids(view->cat, p, err) : from_filters(view, p, budget, err));
+    TS_TRY(p->sub->n_tsuids ? from_tsuids(view, p, err) : from_filters(view, p, budget, err));
     p->shown_metric = p->metric;
+    if (spec->show_tsuids) /* all of them together, rather than those of each group when it is printed */
+        TS_TRY(qry_ids_load(view, p->series, p->n, err));
     TS_TRY(grouping_keys(view, p, by_keys, n_by_keys, err));
     p->by_tags = by_keys != NULL;
     if (by_keys)

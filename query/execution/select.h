@@ -51,12 +51,6 @@ int qry_select_filters(struct qry_view *view, const struct qry_selection *what, 
                        struct ts_arena *arena, roaring_bitmap_t **out_set, struct ts_error *err);
 /** The limits of a run in the form that sto_select takes. */
 struct sto_select_ctl qry_select_ctl(struct qry_budget *budget);
-#define QRY_TSUID_MAX_IDS 511 /* a metric and 255 tags */
-/** Ids of a hex TSUID: the metric, then keys and values in turn. 0, TS_EINVAL. */
-int qry_tsuid_ids(struct ts_slice hex, uint32_t ids[QRY_TSUID_MAX_IDS], size_t *out_n);
-/** Series by hex TSUID; TS_EINVAL, TS_ENOTFOUND. */
-int qry_select_tsuid(struct sto_catalog *cat, struct ts_slice hex, const struct sto_series **out,
-                     struct ts_error *err);
 /** Store the series of a set, ascending by number, in *out (memory of the arena); takes ownership of set.
  * TS_ELIMIT (query_max_series, query_max_bytes), errors of qry_budget_look. */
 int qry_select_series(const struct qry_view *view, roaring_bitmap_t *set, struct qry_budget *budget,

@@ -498,7 +498,7 @@ struct sto_remote *sto_memory_remote_new(const struct sto_memory_remote_opts *op
                                                  .min_ms = STO_MIN_TS_MS,
                                                  .max_ms = STO_MAX_TS_MS,
                                                  .max_tags = opts && opts->max_tags ? opts->max_tags : 255,
-                                                 .max_id_bytes = 8};
+                                                 .id_bytes = {3, 2, 4}};
     m->calls_left = UINT64_MAX;
     m->cut = SIZE_MAX;
     pthread_mutex_init(&m->mu, NULL);

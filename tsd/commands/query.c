@@ -119,7 +119,7 @@ static int query_local(void *arg, struct ts_sink *sink, struct ts_error *err)
     struct qry_spec spec = r->spec;
     spec.subs = ts_arena_alloc(&r->arena, spec.n_subs * sizeof(*spec.subs));
     memcpy(spec.subs, r->spec.subs, spec.n_subs * sizeof(*spec.subs));
-    tsd_kinds_apply(r->answer.store, &spec);
+    tsd_kinds_apply(r->answer.store, &spec, NULL);
     if (r->kept && !spec.by_on) /* for a picture */
         spec.times = QRY_TIMES_EPOCH;
     if (r->kept && spec.by_on)

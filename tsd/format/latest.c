@@ -5,6 +5,7 @@
  */
 #include "tsd/format/answers.h"
 
+#include "query/ids.h"
 #include "tsd/meta/series.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -30,14 +31,13 @@ static int latest_emit(void *arg, const struct qry_latest *p, struct ts_error *e
         ts_buf_append(&l->v, is_int ? (const void *)&p->v[i].m : (const void *)&d, sizeof d);
         ts_buf_char(&l->is_int, is_int);
     }
-    if (!qry_series_foreign(p->series))
-        qry_tsuid(p->series, &l->tsuid);
+    bool has_tsuid = qry_ids_tsuid(p->view, p->series, &l->tsuid);
     struct ts_slice tsuid = ts_buf_get(&l->tsuid);
     struct qry_series s = {.metric = qry_view_name(p->view, STO_UID_METRIC, p->series->metric),
                            .tags = tags,
                            .n_tags = tsd_series_tags(p->view, p->series, tags),
                            .tsuids = &tsuid,
-                           .n_tsuids = !qry_series_foreign(p->series),
+                           .n_tsuids = has_tsuid,
                            .n = p->n,
                            .ts_ms = p->ts_ms,
                            .v = (const uint64_t *)(const void *)l->v.p,

@@ -18,6 +18,7 @@
 #include "base/double.h"
 #include "query/execution/plan.h"
 #include "query/execution/reader.h"
+#include "query/ids.h"
 #include "tsd/format/lines_int.h"
 #include "tsd/format/out.h"
 #include "tsd/ingest/rules.h"
@@ -78,7 +79,7 @@ static void scan_ids(struct scan_run *r, const struct sto_series *s)
 {
     struct ts_buf hex;
     ts_buf_init(&hex, 0);
-    qry_tsuid(s, &hex);
+    (void)qry_ids_tsuid(&r->lines.view, s, &hex); /* without one the key is the time alone */
     r->n_key = hex.n / 2 < SCAN_KEY_MAX ? hex.n / 2 : SCAN_KEY_MAX;
     for (size_t i = 0; i < r->n_key; i++) {
         unsigned v = 0;
@@ -88,7 +89,7 @@ static void scan_ids(struct scan_run *r, const struct sto_series *s)
         }
         r->key[i] = (uint8_t)v;
     }
-    r->metric_n = r->n_key / (1 + 2 * (size_t)s->n_tags);
+    r->metric_n = hex.n ? qry_ids_metric_digits(&r->lines.view, s) / 2 : 0;
     ts_buf_release(&hex);
 }
 
@@ -201,6 +202,8 @@ static int scan_sub(struct scan_run *r, const struct qry_spec *spec, size_t inde
     ts_arena_init(&arena, 0);
     arena.budget = r->budget.memory;
     int rc = qry_plan_select(spec, index, NULL, 0, &r->budget, &arena, &plan, err);
+    if (rc == 0 && !import)
+        rc = qry_ids_load(spec->view, plan.series, plan.n, err);
     if (rc == 0) {
         struct scanned s = {r, plan.series, import};
         struct qry_reading rd = qry_plan_reading(&plan, r->lines.snap, &r->budget);

@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/time.h"
+#include "query/tsuid.h"
 #include "tsd/meta/keep.h"
 
 #include <stdlib.h>
@@ -82,7 +83,8 @@ bool tsd_note_key_parse(struct ts_slice key, struct ts_slice *out_tsuid, int64_t
 
 /* --- what clients give --- */
 
-static int note_check(struct tsd_record *note, struct ts_arena *arena, struct ts_error *err)
+static int note_check(struct tsd_record *note, struct qry_view *view, struct ts_arena *arena,
+                      struct ts_error *err)
 {
     struct tsd_field_value *tsuid = &note->v[TSD_NOTE_TSUID];
     int64_t start = note->v[TSD_NOTE_START].i;
@@ -95,15 +97,15 @@ static int note_check(struct tsd_record *note, struct ts_arena *arena, struct ts
         return 0;
     struct ts_buf plain;
     ts_buf_init(&plain, 0);
-    int rc = qry_tsuid_plain(tsuid->text, &plain, err);
+    int rc = qry_ids_local(view, tsuid->text, &plain, err);
     if (rc == 0)
         tsuid->text = (struct ts_slice){ts_arena_strndup(arena, plain.p, plain.n), plain.n};
     ts_buf_release(&plain);
     return rc;
 }
 
-int tsd_note_from_json(const json_t *obj, struct ts_arena *arena, struct tsd_record *out,
-                       struct ts_error *err)
+int tsd_note_from_json(const json_t *obj, struct qry_view *view, struct ts_arena *arena,
+                       struct tsd_record *out, struct ts_error *err)
 {
     tsd_record_init(out, tsd_note_fields);
     TS_TRY(tsd_record_from_json(out, obj, arena, err));
@@ -112,11 +114,12 @@ int tsd_note_from_json(const json_t *obj, struct ts_arena *arena, struct tsd_rec
         TS_TRY(tsd_record_set(out, TSD_NOTE_TSUID, ts_slice_str(json_string_value(tsuid)), arena, err));
     else if (tsuid && !json_is_null(tsuid))
         return ts_error_set(err, TS_EINVAL, "Field 'tsuid' must be a text");
-    return note_check(out, arena, err);
+    return note_check(out, view, arena, err);
 }
 
 int tsd_note_from_params(const struct qry_param *params, size_t n, int64_t now_ms, bool strict,
-                         struct ts_arena *arena, struct tsd_record *out, struct ts_error *err)
+                         struct qry_view *view, struct ts_arena *arena, struct tsd_record *out,
+                         struct ts_error *err)
 {
     tsd_record_init(out, tsd_note_fields);
     TS_TRY(tsd_record_from_params(out, params, n, arena, err));
@@ -130,7 +133,7 @@ int tsd_note_from_params(const struct qry_param *params, size_t n, int64_t now_m
         v->i = ts_floor_div(ms, 1000);
         v->given = true;
     }
-    return note_check(out, arena, err);
+    return note_check(out, view, arena, err);
 }
 
 /* --- stored --- */
@@ -293,16 +296,32 @@ struct found_note {
 };
 
 struct found {
+    struct qry_view *view;    /* for their TSUIDs */
+    struct ts_error *err;     /* why the search stopped */
+    int rc;                   /* the same */
     struct ts_buf text;       /* objects, one after the other */
     struct found_note *notes; /* owned */
     size_t n, cap;            /* used, allocated */
 };
 
-void tsd_note_json(const struct tsd_record *note, struct ts_json *j)
+int tsd_note_json(struct qry_view *view, const struct tsd_record *note, struct ts_json *j,
+                  struct ts_error *err)
 {
-    ts_json_obj(j);
-    tsd_record_members(note, j);
-    ts_json_obj_end(j);
+    struct tsd_record shown = *note;
+    struct ts_buf tsuid;
+    int rc = 0;
+    ts_buf_init(&tsuid, 0);
+    if (note->v[TSD_NOTE_TSUID].text.n)
+        rc = qry_ids_shown(view, note->v[TSD_NOTE_TSUID].text, &tsuid, err);
+    shown.v[TSD_NOTE_TSUID].text = ts_buf_get(&tsuid);
+    if (rc == 0 || rc == TS_ENOTFOUND) {
+        ts_json_obj(j);
+        tsd_record_members(&shown, j);
+        ts_json_obj_end(j);
+        rc = 0;
+    }
+    ts_buf_release(&tsuid);
+    return rc;
 }
 
 static bool found_add(void *arg, const struct tsd_record *note)
@@ -311,7 +330,9 @@ static bool found_add(void *arg, const struct tsd_record *note)
     struct ts_json j;
     size_t off = f->text.n;
     ts_json_init(&j, &f->text);
-    tsd_note_json(note, &j);
+    f->rc = tsd_note_json(f->view, note, &j, f->err);
+    if (f->rc < 0)
+        return false;
     TS_ARRAY_GROW(f->notes, f->n, f->cap, 16);
     f->notes[f->n] = (struct found_note){tsd_note_ms(note->v[TSD_NOTE_START].i), off, f->text.n - off, f->n};
     f->n++;
@@ -342,26 +363,30 @@ static void found_release(struct found *f)
     ts_free(f->notes);
 }
 
-void tsd_notes_of_series(struct sto_store *st, const struct qry_series *s, int64_t from_ms, int64_t to_ms,
-                         struct ts_json *j)
+int tsd_notes_of_series(struct sto_store *st, const struct qry_series *s, int64_t from_ms, int64_t to_ms,
+                        struct qry_limit *limit, struct ts_json *j, struct ts_error *err)
 {
-    struct found f = {.n = 0};
+    struct qry_view view;
+    struct found f = {.view = &view, .err = err};
     struct ts_buf tsuid;
+    qry_view_open(&view, st, limit);
     ts_buf_init(&f.text, 0);
     ts_buf_init(&tsuid, 0);
-    for (size_t i = 0; i < s->n_places; i++) {
+    for (size_t i = 0; i < s->n_places && f.rc == 0; i++) {
         if (!s->data[s->places[i]])
             continue;
         ts_buf_clear(&tsuid);
         qry_tsuid(s->members[s->places[i]], &tsuid);
         tsd_notes_each(st, ts_buf_get(&tsuid), from_ms, to_ms, found_add, &f);
     }
-    if (f.n) {
+    if (f.n && f.rc == 0) {
         ts_json_key(j, "annotations");
         found_write(&f, j);
     }
     ts_buf_release(&tsuid);
     found_release(&f);
+    qry_view_close(&view);
+    return f.rc;
 }
 
 void tsd_notes_global(struct sto_store *st, int64_t from_ms, int64_t to_ms, struct ts_buf *out)

@@ -10,6 +10,7 @@
 #ifndef TSD_META_ANNOTATION_H
 #define TSD_META_ANNOTATION_H
 
+#include "query/ids.h"
 #include "tsd/meta/fields.h"
 
 /* Rows of tsd_note_fields. */
@@ -25,12 +26,14 @@ extern const struct tsd_field tsd_note_fields[];
 
 /** Milliseconds of a time in the form stored in annotations. */
 int64_t tsd_note_ms(int64_t t);
-/** An annotation from a JSON object of a client. TS_EINVAL "Missing start time" and others. */
-int tsd_note_from_json(const json_t *obj, struct ts_arena *arena, struct tsd_record *out,
-                       struct ts_error *err);
+/** An annotation from a JSON object of a client, whose TSUID becomes that of the catalog (qry_ids_local). TS_EINVAL "Missing start time" and
+ * others. */
+int tsd_note_from_json(const json_t *obj, struct qry_view *view, struct ts_arena *arena,
+                       struct tsd_record *out, struct ts_error *err);
 /** The same from request parameters (times in any form, cut to seconds). strict: compat = opentsdb. */
 int tsd_note_from_params(const struct qry_param *params, size_t n, int64_t now_ms, bool strict,
-                         struct ts_arena *arena, struct tsd_record *out, struct ts_error *err);
+                         struct qry_view *view, struct ts_arena *arena, struct tsd_record *out,
+                         struct ts_error *err);
 
 /** The stored note with the series and start of `which`; TS_ENOTFOUND with text. Blocks: asks a remote store first. */
 int tsd_note_load(struct sto_store *st, const struct tsd_record *which, struct ts_arena *arena,
@@ -61,12 +64,13 @@ bool tsd_notes_any(struct sto_store *st);
 
 /* --- notes in answers --- */
 
-/** A note as an object. */
-void tsd_note_json(const struct tsd_record *note, struct ts_json *j);
+/** A note as an object, with the TSUID that clients see (qry_ids_shown); "" if it has none. 0; errors of query/ids.h. */
+int tsd_note_json(struct qry_view *view, const struct tsd_record *note, struct ts_json *j,
+                  struct ts_error *err);
 /** The member "annotations": notes of the series behind s that begin in from_ms..to_ms, by time; nothing if
- * there are none. Cost: a search in the cells for each series. */
-void tsd_notes_of_series(struct sto_store *st, const struct qry_series *s, int64_t from_ms, int64_t to_ms,
-                         struct ts_json *j);
+ * there are none. 0; errors of query/ids.h. Cost: a search in the cells for each series. */
+int tsd_notes_of_series(struct sto_store *st, const struct qry_series *s, int64_t from_ms, int64_t to_ms,
+                        struct qry_limit *limit, struct ts_json *j, struct ts_error *err);
 /** Global notes that begin in from_ms..to_ms as the array of globalAnnotations; nothing if there are none. */
 void tsd_notes_global(struct sto_store *st, int64_t from_ms, int64_t to_ms, struct ts_buf *out);
 

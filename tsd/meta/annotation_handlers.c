@@ -16,12 +16,12 @@ static int note_request(struct tsd_meta_req *ask, struct tsd_record *out, struct
     struct ts_arena *arena = ask->arena;
     json_t *root;
     if (ask->method == TSD_GET || ask->body.n == 0)
-        return tsd_note_from_params(ask->params, ask->n_params, ts_clock_ms(), ask->rules->compat, arena, out,
-                                    err);
+        return tsd_note_from_params(ask->params, ask->n_params, ts_clock_ms(), ask->rules->compat, &ask->view,
+                                    arena, out, err);
     TS_TRY(tsd_meta_req_body(ask, &root, err));
     int rc = tsd_meta_req_known(ask, root, tsd_note_fields, "", err);
     if (rc == 0)
-        rc = tsd_note_from_json(root, arena, out, err);
+        rc = tsd_note_from_json(root, &ask->view, arena, out, err);
     json_decref(root);
     return rc;
 }
@@ -30,7 +30,7 @@ static int note_answer(struct tsd_meta_req *ask, const struct tsd_record *note, 
 {
     struct ts_json j;
     tsd_meta_req_json(ask, "", &j);
-    tsd_note_json(note, &j);
+    TS_TRY(tsd_note_json(&ask->view, note, &j, err));
     return tsd_meta_req_write(ask, err);
 }
 
@@ -73,30 +73,34 @@ static int note_time(const struct tsd_meta_req *ask, const char *name, int64_t m
 
 /* A walk that writes notes. */
 struct note_list {
-    struct ts_json json; /* of the answer */
-    int64_t end_ms;      /* notes must have ended by then */
+    struct ts_json json;   /* of the answer */
+    int64_t end_ms;        /* notes must have ended by then */
+    struct qry_view *view; /* for their TSUIDs */
+    struct ts_error *err;  /* why it ended */
+    int rc;                /* the same */
 };
 
 static bool note_list_add(void *arg, const struct tsd_record *note)
 {
     struct note_list *list = arg;
     if (tsd_note_ms(note->v[TSD_NOTE_END].i) <= list->end_ms)
-        tsd_note_json(note, &list->json);
-    return true;
+        list->rc = tsd_note_json(list->view, note, &list->json, list->err);
+    return list->rc == 0;
 }
 
 /* Notes of series instead: ids with commas between. */
-static int note_list_series(const struct tsd_meta_req *ask, struct ts_slice tsuids, int64_t from_ms,
-                            int64_t to_ms, struct note_list *list, struct ts_error *err)
+static int note_list_series(struct tsd_meta_req *ask, struct ts_slice tsuids, int64_t from_ms, int64_t to_ms,
+                            struct note_list *list, struct ts_error *err)
 {
     struct ts_buf plain;
     int rc = 0;
     ts_buf_init(&plain, 0);
     while (tsuids.n && rc == 0) {
         ts_buf_clear(&plain);
-        rc = qry_tsuid_plain(ts_slice_cut(&tsuids, ','), &plain, err);
+        rc = qry_ids_local(&ask->view, ts_slice_cut(&tsuids, ','), &plain, err);
         if (rc == 0)
             tsd_notes_each(ask->store, ts_buf_get(&plain), from_ms, to_ms, note_list_add, list);
+        rc = rc < 0 ? rc : list->rc;
         if (rc == 0 && ask->limit && atomic_load_explicit(&ask->limit->cancelled, memory_order_relaxed))
             rc = ts_error_set(err, TS_ECANCELLED, "the client is gone");
     }
@@ -108,7 +112,7 @@ int tsd_handle_annotations(struct tsd_meta_req *ask, struct ts_error *err)
 {
     int64_t from_ms, to_ms;
     struct ts_slice tsuids;
-    struct note_list list;
+    struct note_list list = {.view = &ask->view, .err = err};
     TS_TRY(note_time(ask, "start_time", INT64_MIN, &from_ms, err));
     TS_TRY(note_time(ask, "end_time", ts_clock_ms(), &to_ms, err));
     if (from_ms == INT64_MIN)
@@ -121,6 +125,7 @@ int tsd_handle_annotations(struct tsd_meta_req *ask, struct ts_error *err)
         rc = note_list_series(ask, tsuids, from_ms, to_ms, &list, err);
     else
         tsd_notes_each(ask->store, (struct ts_slice){"", 0}, from_ms, to_ms, note_list_add, &list);
+    rc = rc < 0 ? rc : list.rc;
     ts_json_arr_end(&list.json);
     return rc < 0 ? rc : tsd_meta_req_write(ask, err);
 }
@@ -138,13 +143,13 @@ static int bulk_store_all(struct tsd_meta_req *ask, const json_t *root, struct t
     unsigned how = TSD_STORE_LATER | (ask->method == TSD_PUT ? TSD_STORE_REPLACE : 0u);
     for (size_t i = 0; i < n; i++) { /* one bad note refuses all */
         TS_TRY(tsd_meta_req_known(ask, json_array_get(root, i), tsd_note_fields, "", err));
-        TS_TRY(tsd_note_from_json(json_array_get(root, i), arena, &given[i], err));
+        TS_TRY(tsd_note_from_json(json_array_get(root, i), &ask->view, arena, &given[i], err));
     }
     ts_json_arr(j);
     for (size_t i = 0; i < n; i++) {
         bool changed;
         TS_TRY(tsd_note_store(ask->store, &given[i], how, arena, &note, &changed, err));
-        tsd_note_json(&note, j);
+        TS_TRY(tsd_note_json(&ask->view, &note, j, err));
     }
     ts_json_arr_end(j);
     return sto_cell_sync(ask->store, err);
@@ -153,20 +158,34 @@ static int bulk_store_all(struct tsd_meta_req *ask, const json_t *root, struct t
 /* What a bulk delete was requested. */
 struct bulk_delete {
     struct ts_slice start, end; /* texts; {NULL,0} = not given */
-    struct ts_slice *tsuids;    /* plain */
+    struct ts_slice *tsuids;    /* of the catalog */
+    struct ts_slice *shown;     /* the same, of clients */
     size_t n_tsuids;            /* how many */
     bool global;                /* global notes too */
     uint64_t n;                 /* deleted */
 };
 
-static int bulk_tsuid(struct bulk_delete *b, struct ts_slice hex, struct ts_arena *arena,
+static void bulk_open(struct bulk_delete *b, size_t n, struct ts_arena *arena)
+{
+    b->tsuids = ts_arena_alloc(arena, (n + 1) * sizeof(*b->tsuids));
+    b->shown = ts_arena_alloc(arena, (n + 1) * sizeof(*b->shown));
+}
+
+static int bulk_tsuid(struct tsd_meta_req *ask, struct bulk_delete *b, struct ts_slice hex,
                       struct ts_error *err)
 {
-    struct ts_buf plain;
+    struct ts_arena *arena = ask->arena;
+    struct ts_buf plain, shown;
     ts_buf_init(&plain, 0);
-    int rc = qry_tsuid_plain(hex, &plain, err);
+    ts_buf_init(&shown, 0);
+    int rc = qry_ids_local(&ask->view, hex, &plain, err);
     if (rc == 0)
+        rc = qry_ids_shown(&ask->view, ts_buf_get(&plain), &shown, err);
+    if (rc == 0) {
+        b->shown[b->n_tsuids] = (struct ts_slice){ts_arena_strndup(arena, shown.p, shown.n), shown.n};
         b->tsuids[b->n_tsuids++] = (struct ts_slice){ts_arena_strndup(arena, plain.p, plain.n), plain.n};
+    }
+    ts_buf_release(&shown);
     ts_buf_release(&plain);
     return rc;
 }
@@ -178,11 +197,11 @@ static int bulk_params(struct tsd_meta_req *ask, struct bulk_delete *b, struct t
     (void)tsd_meta_req_param(ask, "end_time", &b->end);
     (void)tsd_meta_req_param(ask, "tsuids", &list);
     b->global = tsd_meta_req_param(ask, "global", &global);
-    b->tsuids = ts_arena_alloc(ask->arena, (list.n + 1) * sizeof(*b->tsuids));
+    bulk_open(b, list.n, ask->arena);
     while (list.n) {
         struct ts_slice part = ts_slice_cut(&list, ',');
         if (part.n)
-            TS_TRY(bulk_tsuid(b, part, ask->arena, err));
+            TS_TRY(bulk_tsuid(ask, b, part, err));
     }
     return 0;
 }
@@ -209,10 +228,10 @@ static int bulk_object(struct tsd_meta_req *ask, const json_t *root, struct bulk
     b->start = bulk_time(json_object_get(root, "startTime"), arena);
     b->end = bulk_time(json_object_get(root, "endTime"), arena);
     b->global = json_is_true(json_object_get(root, "global"));
-    b->tsuids = ts_arena_alloc(arena, (json_array_size(list) + 1) * sizeof(*b->tsuids));
+    bulk_open(b, json_array_size(list), arena);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *hex = json_string_value(json_array_get(list, i));
-        TS_TRY(bulk_tsuid(b, ts_slice_str(hex ? hex : ""), arena, err));
+        TS_TRY(bulk_tsuid(ask, b, ts_slice_str(hex ? hex : ""), err));
     }
     return 0;
 }
@@ -242,7 +261,7 @@ static void bulk_delete_json(const struct bulk_delete *b, struct ts_json *j)
     if (b->n_tsuids) {
         ts_json_member_arr(j, "tsuids");
         for (size_t i = 0; i < b->n_tsuids; i++)
-            ts_json_slice(j, b->tsuids[i]);
+            ts_json_slice(j, b->shown[i]);
         ts_json_arr_end(j);
     }
     ts_json_member_bool(j, "global", b->global);

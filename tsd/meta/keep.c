@@ -7,7 +7,7 @@
 #include "tsd/meta/keep.h"
 
 #include "query/query.h"
-#include "query/execution/select.h"
+#include "query/tsuid.h"
 #include "tsd/meta/annotation.h"
 #include "tsd/meta/tsmeta.h"
 #include "tsd/meta/uidmeta.h"
@@ -69,5 +69,5 @@ int tsd_meta_mentioned(struct sto_store *st, struct ts_slice tsuid)
     if (qry_tsuid_ids(tsuid, id, &n) == 0)
         for (size_t i = 0; i < n; i++)
             (void)sto_uid_keep(sto_store_catalog(st), kind_at(i), id[i], NULL);
-    return qry_select_tsuid(sto_store_catalog(st), tsuid, &s, NULL); /* who asks for a series makes it stay */
+    return qry_tsuid_series(sto_store_catalog(st), tsuid, &s, NULL); /* who asks for a series makes it stay */
 }

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "query/aggregators/agg.h"
 #include "query/execution/select.h"
+#include "query/ids.h"
 #include "tsd/meta/request.h"
 #include "tsd/meta/uidmeta.h"
 
@@ -65,21 +66,22 @@ void tsd_metric_look(struct sto_store *store, struct ts_slice metric, struct tsd
         kind_said(store, id, out);
 }
 
-/* The metric of a sub query, also if it names series by number; n == 0: there is none. */
-static struct ts_slice kind_metric(struct sto_store *store, const struct qry_sub *sub)
+/* The metric of a sub query, also if it names series by number; n == 0: there is none. What fails here fails in the query too. */
+static struct ts_slice kind_metric(struct qry_view *view, const struct qry_sub *sub)
 {
     const struct sto_series *s;
-    struct sto_catalog *cat = sto_store_catalog(store);
-    if (sub->metric.n || !sub->n_tsuids || qry_select_tsuid(cat, sub->tsuids[0], &s, NULL) < 0)
+    if (sub->metric.n || !sub->n_tsuids || qry_ids_series(view, sub->tsuids[0], &s, NULL) < 0)
         return sub->metric;
-    return sto_uid_name(cat, STO_UID_METRIC, s->metric); /* all of them have the same */
+    return qry_view_name(view, STO_UID_METRIC, s->metric); /* all of them have the same */
 }
 
-void tsd_kinds_apply(struct sto_store *store, struct qry_spec *spec)
+void tsd_kinds_apply(struct sto_store *store, struct qry_spec *spec, struct qry_limit *limit)
 {
+    struct qry_view view;
+    qry_view_open(&view, store, limit);
     for (size_t i = 0; i < spec->n_subs && !spec->compat; i++) {
         struct qry_sub *sub = &spec->subs[i];
-        struct ts_slice metric = kind_metric(store, sub);
+        struct ts_slice metric = kind_metric(&view, sub);
         struct tsd_metric_info info;
         if (!metric.n)
             continue;
@@ -92,6 +94,7 @@ void tsd_kinds_apply(struct sto_store *store, struct qry_spec *spec)
         if (info.kind == TSD_KIND_COUNTER && sub->rate.on && !sub->rate.counter)
             sub->rate.counter = sub->rate.drop_resets = true;
     }
+    qry_view_close(&view);
 }
 
 int tsd_handle_metric(struct tsd_meta_req *a, struct ts_error *err)

@@ -35,7 +35,7 @@ void tsd_metric_look(struct sto_store *store, struct ts_slice metric, struct tsd
 bool tsd_kind_parse(struct ts_slice name, enum tsd_kind *out);
 /** Adapt sum and rate of a query's sub queries to the kinds of their metrics, and set the units. Does nothing
  * with compat; totals get only units. For sub queries by TSUIDs the metric of the first TSUID counts, since
- * all have the same. */
-void tsd_kinds_apply(struct sto_store *store, struct qry_spec *spec);
+ * all have the same; with a remote store that is looked up there, within the limit (may be NULL). */
+void tsd_kinds_apply(struct sto_store *store, struct qry_spec *spec, struct qry_limit *limit);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "query/execution/select.h"
+#include "tsd/meta/series.h"
 #include "tsd/meta/search_lookup.h"
 #include "tsd/meta/tsmeta.h"
 #include "tsd/meta/uidmeta.h"
@@ -20,8 +21,24 @@ struct uidmeta_wanted {
     json_t *merge;           /* ours: free text fields to set one by one; NULL = none */
 };
 
-static int uidmeta_which(struct ts_slice uid, struct ts_slice type, struct uidmeta_wanted *out,
-                         struct ts_error *err)
+/* The id in the catalog for one of a client. */
+static int uidmeta_id(struct tsd_meta_req *ask, struct ts_slice uid, struct uidmeta_wanted *out,
+                      struct ts_error *err)
+{
+    struct qry_view *view = &ask->view;
+    int rc = !qry_ids_remote(view) ? tsd_uid_parse(uid, &out->id) ? 0 : TS_EINVAL
+                                   : qry_ids_find(view, out->kind, uid, &out->id, err);
+    if (rc == TS_EINVAL)
+        return ts_error_set(err, rc, "Invalid UID: %.*s", TS_SHOWN(uid, 64));
+    if (rc == TS_ENOTFOUND)
+        return ts_error_set(err, rc, "No such unique ID for '%s': %.*s",
+                            out->kind == STO_UID_METRIC ? "metrics" : tsd_uid_kind_name(out->kind),
+                            TS_SHOWN(uid, 64));
+    return rc == 0 ? qry_ids_adopt(view, out->kind, &out->id, err) : rc;
+}
+
+static int uidmeta_which(struct tsd_meta_req *ask, struct ts_slice uid, struct ts_slice type,
+                         struct uidmeta_wanted *out, struct ts_error *err)
 {
     if (!uid.n)
         return ts_error_set(err, TS_EINVAL, "Missing UID");
@@ -29,9 +46,7 @@ static int uidmeta_which(struct ts_slice uid, struct ts_slice type, struct uidme
         return ts_error_set(err, TS_EINVAL, "Missing type");
     if (!tsd_uid_kind(type, &out->kind))
         return ts_error_set(err, TS_EINVAL, "Invalid type: %.*s (metric, tagk, tagv)", TS_SHOWN(type, 64));
-    if (!tsd_uid_parse(uid, &out->id))
-        return ts_error_set(err, TS_EINVAL, "Invalid UID: %.*s", TS_SHOWN(uid, 64));
-    return 0;
+    return uidmeta_id(ask, uid, out, err);
 }
 
 static int uidmeta_request(struct tsd_meta_req *ask, struct uidmeta_wanted *out, struct ts_error *err)
@@ -42,14 +57,14 @@ static int uidmeta_request(struct tsd_meta_req *ask, struct uidmeta_wanted *out,
         struct ts_slice uid, type;
         (void)tsd_meta_req_param(ask, "uid", &uid);
         (void)tsd_meta_req_param(ask, "type", &type);
-        TS_TRY(uidmeta_which(uid, type, out, err));
+        TS_TRY(uidmeta_which(ask, uid, type, out, err));
         return tsd_record_from_params(&out->given, ask->params, ask->n_params, ask->arena, err);
     }
     json_t *root;
     TS_TRY(tsd_meta_req_body(ask, &root, err));
     const char *uid = json_string_value(json_object_get(root, "uid"));
     const char *type = json_string_value(json_object_get(root, "type"));
-    int rc = uidmeta_which(ts_slice_str(uid ? uid : ""), ts_slice_str(type ? type : ""), out, err);
+    int rc = uidmeta_which(ask, ts_slice_str(uid ? uid : ""), ts_slice_str(type ? type : ""), out, err);
     if (rc == 0)
         rc = tsd_meta_req_known(ask, root, tsd_uidmeta_fields, "customMerge", err);
     if (rc == 0)
@@ -109,6 +124,8 @@ int tsd_handle_uidmeta(struct tsd_meta_req *ask, struct ts_error *err)
     if (rc == TS_ENOTFOUND)
         return tsd_meta_req_not_found(ask, "Could not find the requested UID", err);
     TS_TRY(rc);
+    if (ask->method != TSD_DELETE)
+        TS_TRY(tsd_uidmeta_show(&ask->view, wanted.kind, wanted.id, ask->arena, &r, err));
     tsd_meta_req_json(ask, "", &j);
     tsd_uidmeta_json(&r, &j);
     return tsd_meta_req_write(ask, err);
@@ -166,12 +183,14 @@ static int tsmeta_write(struct tsmeta_work *a, const struct sto_series *s, const
     struct tsd_tsmeta_points points;
     struct ts_buf text;
     struct ts_json j;
-    TS_TRY(tsd_tsmeta_points(a->store, s, a->ask->limit, &points, err));
+    TS_TRY(tsd_tsmeta_points(a->store, &a->ask->view, s, a->ask->limit, &points, err));
+    if (qry_series_foreign(s) && !points.n)
+        return ts_error_set(err, TS_ENOTFOUND, "There are no points of it");
     ts_buf_init(&text, 0);
     if (a->n++)
         ts_buf_char(&text, ',');
     ts_json_init(&j, &text);
-    int rc = tsd_tsmeta_json(a->store, s, r, &points, &j, err);
+    int rc = tsd_tsmeta_json(a->store, &a->ask->view, s, r, &points, &j, err);
     if (rc == 0)
         rc = ts_sink_write(a->ask->sink, ts_buf_get(&text), err);
     ts_buf_release(&text);
@@ -201,7 +220,7 @@ static int tsmeta_list(struct tsmeta_work *a, struct ts_error *err)
     TS_TRY(tsd_lookup_parse(a->m, a->ask->arena, &what, err));
     what.compat = a->ask->rules->compat;
     TS_TRY(ts_sink_str(a->ask->sink, "[", err));
-    int rc = tsd_lookup_run(sto_store_catalog(a->store), &what, a->ask->limit, tsmeta_each, a, err);
+    int rc = tsd_lookup_run(&a->ask->view, &what, a->ask->limit, tsmeta_each, a, err);
     if (rc == TS_ENOTFOUND)
         return tsmeta_not_found(a, err);
     TS_TRY(rc);
@@ -241,6 +260,29 @@ static int tsmeta_names(struct tsmeta_work *a, const struct sto_series **out, st
     return rc;
 }
 
+/* A series that only the remote store has: a record here would be of no use, since nobody has changed it here. */
+static int tsmeta_foreign(struct tsmeta_work *a, const struct sto_series *s, struct ts_error *err)
+{
+    struct tsd_record r;
+    tsd_record_init(&r, tsd_tsmeta_fields);
+    return a->ask->meta_series
+               ? tsmeta_write(a, s, &r, err)
+               : ts_error_set(err, TS_ENOTFOUND, "Nothing is stored for it (meta_series = false)");
+}
+
+/* The series of the TSUID. One that only the remote store has enters the catalog when its metadata is changed. */
+static int tsmeta_series(struct tsmeta_work *a, const struct sto_series **out, struct ts_error *err)
+{
+    struct sto_tag_text tags[TSD_SERIES_MAX_TAGS];
+    TS_TRY(qry_ids_series(&a->ask->view, a->tsuid, out, err));
+    if (!qry_series_foreign(*out) || a->ask->method == TSD_GET)
+        return 0;
+    const struct sto_series *s = *out;
+    unsigned n_tags = tsd_series_tags(&a->ask->view, s, tags);
+    return sto_series_resolve(sto_store_catalog(a->store), sto_series_text(s), s->metric_len, tags, n_tags,
+                              true, out, err);
+}
+
 static int tsmeta_one(struct tsmeta_work *a, const struct sto_series *s, struct ts_error *err)
 {
     struct ts_arena *arena = a->ask->arena;
@@ -250,6 +292,8 @@ static int tsmeta_one(struct tsmeta_work *a, const struct sto_series *s, struct 
         a->ask->status = 204;
         return tsd_tsmeta_delete(a->store, s, err);
     }
+    if (qry_series_foreign(s))
+        return tsmeta_foreign(a, s, err);
     tsd_tsmeta_refresh(a->store, s);
     TS_TRY(tsd_tsmeta_load(a->store, s, arena, &r, &stored, err));
     if (!stored && !a->ask->meta_series && !(a->create && a->ask->method != TSD_GET))
@@ -269,8 +313,7 @@ int tsd_handle_tsmeta(struct tsd_meta_req *ask, struct ts_error *err)
     TS_TRY(tsmeta_request(&a, err));
     if (!a.tsuid.n && ask->method == TSD_GET)
         return tsmeta_list(&a, err);
-    int rc = a.tsuid.n ? qry_select_tsuid(sto_store_catalog(a.store), a.tsuid, &s, err)
-                       : tsmeta_names(&a, &s, err);
+    int rc = a.tsuid.n ? tsmeta_series(&a, &s, err) : tsmeta_names(&a, &s, err);
     if (rc == 0)
         rc = tsmeta_one(&a, s, err);
     return rc == TS_ENOTFOUND ? tsmeta_not_found(&a, err) : rc;

@@ -40,7 +40,9 @@ int tsd_meta_req_run(struct tsd_meta_req *a, struct ts_error *err)
         if (!below && !ts_slice_is(a->path, asks[i].path))
             continue;
         ts_buf_init(&a->text, 0);
+        qry_view_open(&a->view, a->store, a->limit);
         int rc = asks[i].run(a, err);
+        qry_view_close(&a->view);
         ts_buf_release(&a->text);
         if (rc == 0 && a->begins)
             a->begins(a->arg, a->status); /* nothing was written: 204, 304 */

@@ -12,6 +12,7 @@
 #define TSD_META_REQUEST_H
 
 #include "base/json.h"
+#include "query/ids.h"
 #include "query/query.h"
 #include "tsd/meta/method.h"
 #include "tsd/meta/fields.h"
@@ -38,7 +39,8 @@ struct tsd_meta_req {
     void (*begins)(void *arg, int status); /* called with the status before the first byte; may be NULL */
     void *arg;                             /* of begins */
 
-    struct ts_buf text; /* the answer or its next part: tsd_meta_req_json, tsd_meta_req_write */
+    struct qry_view view; /* names and ids of the request; open while it runs */
+    struct ts_buf text;   /* the answer or its next part: tsd_meta_req_json, tsd_meta_req_write */
 
     /* filled while it runs, before the first byte of the answer: */
     int status;                          /* of success: 200; 204 and 304 have no body */

@@ -14,6 +14,7 @@
 
 /* A walk. */
 struct search_run {
+    struct qry_view *view;         /* ids that clients see */
     struct sto_store *store;       /* where */
     const struct tsd_terms *terms; /* what */
     struct qry_limit *limit;       /* may be NULL */
@@ -58,7 +59,7 @@ static int search_one_series(struct search_run *r, const struct sto_series *s)
     ts_buf_init(&tsuid, 0);
     if (r->stored)
         rc = tsd_tsmeta_load(r->store, s, &arena, &record, &stored, r->err);
-    qry_tsuid(s, &tsuid);
+    (void)qry_ids_tsuid(r->view, s, &tsuid);
     tsd_doc_add(&r->doc, TS_SLICE_LIT("tsuid"), ts_buf_get(&tsuid));
     tsd_doc_add(&r->doc, TS_SLICE_LIT("metric"), sto_uid_name(cat, STO_UID_METRIC, s->metric));
     for (unsigned i = 0; i < s->n_tags; i++)
@@ -73,15 +74,41 @@ static int search_one_series(struct search_run *r, const struct sto_series *s)
     return rc;
 }
 
-int tsd_search_series(struct sto_store *st, const struct tsd_terms *terms, struct qry_limit *limit,
-                      tsd_hit_fn each, void *arg, struct ts_error *err)
+/* Look up the ids of the names of series from this number on together. */
+static int search_load_series(struct search_run *r, uint32_t from)
 {
-    struct search_run r = {.store = st, .terms = terms, .limit = limit, .each = each, .arg = arg, .err = err};
+    const struct sto_series *series[SEARCH_CHECK];
+    struct sto_catalog *cat = sto_store_catalog(r->store);
+    size_t n = 0;
+    for (uint32_t id = from, end = sto_series_count(cat); id < end && id - from < SEARCH_CHECK; id++) {
+        const struct sto_series *s = sto_series_get(cat, id);
+        if (s && !sto_name_internal(sto_uid_name(cat, STO_UID_METRIC, s->metric)))
+            series[n++] = s;
+    }
+    return qry_ids_load(r->view, series, n, r->err);
+}
+
+/* The same for names. */
+static int search_load_names(struct search_run *r, enum sto_uid_kind kind, uint32_t from)
+{
+    uint32_t ids[SEARCH_CHECK], n = 0, max = sto_uid_max(sto_store_catalog(r->store), kind);
+    while (n < SEARCH_CHECK && from + n <= max)
+        ids[n] = from + n, n++;
+    return qry_ids_load_names(r->view, kind, ids, n, r->err);
+}
+
+int tsd_search_series(struct qry_view *view, struct sto_store *st, const struct tsd_terms *terms,
+                      struct qry_limit *limit, tsd_hit_fn each, void *arg, struct ts_error *err)
+{
+    struct search_run r = {
+        .view = view, .store = st, .terms = terms, .limit = limit, .each = each, .arg = arg, .err = err};
     struct sto_catalog *cat = sto_store_catalog(st);
     r.stored = tsd_tsmeta_any(st);
     for (uint32_t id = 0, n = sto_series_count(cat); id < n && !r.stopped && r.rc == 0; id++) {
         const struct sto_series *s = sto_series_get(cat, id);
-        if (s && !sto_name_internal(sto_uid_name(cat, STO_UID_METRIC, s->metric)))
+        if (id % SEARCH_CHECK == 0)
+            r.rc = search_load_series(&r, id);
+        if (r.rc == 0 && s && !sto_name_internal(sto_uid_name(cat, STO_UID_METRIC, s->metric)))
             r.rc = search_one_series(&r, s);
         if (r.rc == 0)
             r.rc = search_check(&r);
@@ -100,6 +127,8 @@ static int search_one_name(struct search_run *r, enum sto_uid_kind kind, uint32_
     ts_arena_init(&arena, 0);
     int rc = r->stored ? tsd_uidmeta_load(r->store, kind, id, &arena, &record, r->err)
                        : tsd_uidmeta_plain(r->store, kind, id, &arena, &record, r->err);
+    if (rc == 0)
+        rc = tsd_uidmeta_show(r->view, kind, id, &arena, &record, r->err);
     if (rc == 0) {
         tsd_doc_record(&r->doc, &record, &arena);
         search_offer(r, &(struct tsd_hit){.record = &record});
@@ -117,7 +146,10 @@ static int search_names(struct search_run *run)
     for (int kind = 0; kind < STO_UID_KINDS; kind++) {
         uint32_t n = sto_uid_max(cat, (enum sto_uid_kind)kind);
         for (uint32_t id = 1; id <= n && !r.stopped && r.rc == 0; id++) {
-            r.rc = search_one_name(&r, (enum sto_uid_kind)kind, id);
+            if (id % SEARCH_CHECK == 1)
+                r.rc = search_load_names(&r, (enum sto_uid_kind)kind, id);
+            if (r.rc == 0)
+                r.rc = search_one_name(&r, (enum sto_uid_kind)kind, id);
             if (r.rc == 0)
                 r.rc = search_check(&r);
         }
@@ -126,36 +158,53 @@ static int search_names(struct search_run *run)
     return r.rc;
 }
 
-int tsd_search_names(struct sto_store *st, const struct tsd_terms *terms, struct qry_limit *limit,
-                     tsd_hit_fn each, void *arg, struct ts_error *err)
+int tsd_search_names(struct qry_view *view, struct sto_store *st, const struct tsd_terms *terms,
+                     struct qry_limit *limit, tsd_hit_fn each, void *arg, struct ts_error *err)
 {
     return search_names(&(struct search_run){
-        .store = st, .terms = terms, .limit = limit, .each = each, .arg = arg, .err = err});
+        .view = view, .store = st, .terms = terms, .limit = limit, .each = each, .arg = arg, .err = err});
 }
 
-int tsd_search_deleted(struct sto_store *st, const struct tsd_terms *terms, struct qry_limit *limit,
-                       tsd_hit_fn each, void *arg, struct ts_error *err)
+int tsd_search_deleted(struct qry_view *view, struct sto_store *st, const struct tsd_terms *terms,
+                       struct qry_limit *limit, tsd_hit_fn each, void *arg, struct ts_error *err)
 {
-    return search_names(&(struct search_run){
-        .store = st, .terms = terms, .limit = limit, .each = each, .arg = arg, .err = err, .deleted = true});
+    return search_names(&(struct search_run){.view = view,
+                                             .store = st,
+                                             .terms = terms,
+                                             .limit = limit,
+                                             .each = each,
+                                             .arg = arg,
+                                             .err = err,
+                                             .deleted = true});
 }
 
 static bool search_one_note(void *arg, const struct tsd_record *note)
 {
     struct search_run *r = arg;
     struct ts_arena arena;
+    struct tsd_record shown = *note;
+    struct ts_buf tsuid;
     ts_arena_init(&arena, 0);
-    tsd_doc_record(&r->doc, note, &arena);
-    search_offer(r, &(struct tsd_hit){.record = note});
+    ts_buf_init(&tsuid, 0);
+    if (note->v[TSD_NOTE_TSUID].text.n)
+        r->rc = qry_ids_shown(r->view, note->v[TSD_NOTE_TSUID].text, &tsuid, r->err);
+    shown.v[TSD_NOTE_TSUID].text = ts_buf_get(&tsuid);
+    r->rc = r->rc == TS_ENOTFOUND ? 0 : r->rc;
+    if (r->rc == 0) {
+        tsd_doc_record(&r->doc, &shown, &arena);
+        search_offer(r, &(struct tsd_hit){.record = &shown});
+        r->rc = search_check(r);
+    }
+    ts_buf_release(&tsuid);
     ts_arena_release(&arena);
-    r->rc = search_check(r);
     return r->rc == 0 && !r->stopped;
 }
 
-int tsd_search_notes(struct sto_store *st, const struct tsd_terms *terms, struct qry_limit *limit,
-                     tsd_hit_fn each, void *arg, struct ts_error *err)
+int tsd_search_notes(struct qry_view *view, struct sto_store *st, const struct tsd_terms *terms,
+                     struct qry_limit *limit, tsd_hit_fn each, void *arg, struct ts_error *err)
 {
-    struct search_run r = {.store = st, .terms = terms, .limit = limit, .each = each, .arg = arg, .err = err};
+    struct search_run r = {
+        .view = view, .store = st, .terms = terms, .limit = limit, .each = each, .arg = arg, .err = err};
     tsd_notes_all(st, search_one_note, &r);
     ts_free(r.doc.fields);
     return r.rc;

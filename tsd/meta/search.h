@@ -17,6 +17,7 @@
 #ifndef TSD_META_SEARCH_H
 #define TSD_META_SEARCH_H
 
+#include "query/ids.h"
 #include "tsd/meta/fields.h"
 
 /* --- queries --- */
@@ -46,17 +47,17 @@ struct tsd_hit {
 };
 /* Gets a hit; false to stop. */
 typedef bool (*tsd_hit_fn)(void *arg, const struct tsd_hit *hit);
-/** Visit all series, names or annotations and report those that match. limit may be NULL; TS_ECANCELLED,
- * TS_ETIMEOUT.
+/** Visit all series, names or annotations of this store and report those that match, with the ids that clients see. limit may be NULL; TS_ECANCELLED,
+ * TS_ETIMEOUT; errors of query/ids.h.
  * Cost: about a microsecond for each series, name or annotation. */
-int tsd_search_series(struct sto_store *st, const struct tsd_terms *terms, struct qry_limit *limit,
-                      tsd_hit_fn each, void *arg, struct ts_error *err);
-int tsd_search_names(struct sto_store *st, const struct tsd_terms *terms, struct qry_limit *limit,
-                     tsd_hit_fn each, void *arg, struct ts_error *err);
+int tsd_search_series(struct qry_view *view, struct sto_store *st, const struct tsd_terms *terms,
+                      struct qry_limit *limit, tsd_hit_fn each, void *arg, struct ts_error *err);
+int tsd_search_names(struct qry_view *view, struct sto_store *st, const struct tsd_terms *terms,
+                     struct qry_limit *limit, tsd_hit_fn each, void *arg, struct ts_error *err);
 /** The same for deleted names only. */
-int tsd_search_deleted(struct sto_store *st, const struct tsd_terms *terms, struct qry_limit *limit,
-                       tsd_hit_fn each, void *arg, struct ts_error *err);
-int tsd_search_notes(struct sto_store *st, const struct tsd_terms *terms, struct qry_limit *limit,
-                     tsd_hit_fn each, void *arg, struct ts_error *err);
+int tsd_search_deleted(struct qry_view *view, struct sto_store *st, const struct tsd_terms *terms,
+                       struct qry_limit *limit, tsd_hit_fn each, void *arg, struct ts_error *err);
+int tsd_search_notes(struct qry_view *view, struct sto_store *st, const struct tsd_terms *terms,
+                     struct qry_limit *limit, tsd_hit_fn each, void *arg, struct ts_error *err);
 
 #endif

@@ -14,20 +14,23 @@
 #include "tsd/meta/tsmeta.h"
 #include "tsd/meta/uidmeta.h"
 
-#define SEARCH_LIMIT 25 /* results, if nothing is said */
+#define LOOKUP_TOGETHER 256 /* series of a lookup whose ids are looked up together */
+#define SEARCH_LIMIT    25  /* results, if nothing is said */
 
 /* A search at work. */
 struct search_work {
-    struct tsd_meta_req *ask;  /* the request */
-    const struct search *kind; /* row below */
-    struct ts_slice query;     /* of all but lookup */
-    struct tsd_lookup lookup;  /* of lookup */
-    int64_t limit, start;      /* results wanted: how many (0 = all), from which on */
-    bool use_meta;             /* lookup: as OpenTSDB's meta table would answer */
-    bool always;               /* whatever the configuration says */
-    uint64_t n_found, n_shown; /* hits, and those in the answer */
-    int rc;                    /* why a walk stopped */
-    struct ts_error *err;      /* the same */
+    struct tsd_meta_req *ask;                        /* the request */
+    const struct search *kind;                       /* row below */
+    struct ts_slice query;                           /* of all but lookup */
+    struct tsd_lookup lookup;                        /* of lookup */
+    int64_t limit, start;                            /* results wanted: how many (0 = all), from which on */
+    bool use_meta;                                   /* lookup: as OpenTSDB's meta table would answer */
+    bool always;                                     /* whatever the configuration says */
+    uint64_t n_found, n_shown;                       /* hits, and those in the answer */
+    const struct sto_series *found[LOOKUP_TOGETHER]; /* of a lookup, not yet printed */
+    size_t n_waiting;                                /* how many */
+    int rc;                                          /* why a walk stopped */
+    struct ts_error *err;                            /* the same */
 };
 
 struct search {
@@ -49,7 +52,7 @@ static int print_tsmeta(struct search_work *w, const struct tsd_hit *hit, struct
     ts_arena_init(&arena, 0);
     int rc = tsd_tsmeta_load(w->ask->store, hit->series, &arena, &r, &stored, w->err);
     if (rc == 0)
-        rc = tsd_tsmeta_json(w->ask->store, hit->series, &r, NULL, j, w->err);
+        rc = tsd_tsmeta_json(w->ask->store, &w->ask->view, hit->series, &r, NULL, j, w->err);
     ts_arena_release(&arena);
     return rc;
 }
@@ -57,20 +60,19 @@ static int print_tsmeta(struct search_work *w, const struct tsd_hit *hit, struct
 static int print_summary(struct search_work *w, const struct tsd_hit *hit, struct ts_json *j)
 {
     ts_json_obj(j);
-    tsd_lookup_members(sto_store_catalog(w->ask->store), hit->series, j);
+    int rc = tsd_lookup_members(&w->ask->view, hit->series, j, w->err);
     ts_json_obj_end(j);
-    return 0;
+    return rc;
 }
 
 static int print_tsuid(struct search_work *w, const struct tsd_hit *hit, struct ts_json *j)
 {
     struct ts_buf tsuid;
-    (void)w;
     ts_buf_init(&tsuid, 0);
-    qry_tsuid(hit->series, &tsuid);
+    int rc = qry_ids_tsuid_of(&w->ask->view, hit->series, &tsuid, w->err);
     ts_json_slice(j, ts_buf_get(&tsuid));
     ts_buf_release(&tsuid);
-    return 0;
+    return rc == TS_ENOTFOUND ? 0 : rc;
 }
 
 static int print_record(struct search_work *w, const struct tsd_hit *hit, struct ts_json *j)
@@ -96,12 +98,23 @@ static bool search_hit(void *arg, const struct tsd_hit *hit)
     return w->rc == 0;
 }
 
+/* Print the series that were found, whose ids are looked up together. */
+static bool lookup_flush(struct search_work *w)
+{
+    w->rc = qry_ids_load(&w->ask->view, w->found, w->n_waiting, w->err);
+    for (size_t i = 0; i < w->n_waiting && w->rc == 0; i++)
+        (void)search_hit(w, &(struct tsd_hit){.series = w->found[i]});
+    w->n_waiting = 0;
+    return w->rc == 0;
+}
+
 static bool lookup_hit(void *arg, const struct sto_series *s)
 {
     struct search_work *w = arg;
-    if (w->limit && w->n_shown >= (uint64_t)w->limit)
+    if (w->limit && w->n_found + w->n_waiting >= (uint64_t)w->start + (uint64_t)w->limit)
         return false;
-    return search_hit(w, &(struct tsd_hit){.series = s});
+    w->found[w->n_waiting++] = s;
+    return w->n_waiting < LOOKUP_TOGETHER || lookup_flush(w);
 }
 
 /* --- walks --- */
@@ -110,19 +123,21 @@ static int run_lookup(struct search_work *w, struct ts_error *err)
 {
     if (w->use_meta && !w->ask->meta_series && !w->always)
         return 0; /* as OpenTSDB without its meta table */
-    int rc = tsd_lookup_run(sto_store_catalog(w->ask->store), &w->lookup, w->ask->limit, lookup_hit, w, err);
+    int rc = tsd_lookup_run(&w->ask->view, &w->lookup, w->ask->limit, lookup_hit, w, err);
+    if (rc == 0 && w->rc == 0)
+        (void)lookup_flush(w);
     w->n_found = w->n_shown; /* what is returned, as OpenTSDB counts */
     return rc;
 }
 
 static int run_terms(struct search_work *w,
-                     int (*walk)(struct sto_store *st, const struct tsd_terms *terms, struct qry_limit *limit,
-                                 tsd_hit_fn each, void *arg, struct ts_error *err),
+                     int (*walk)(struct qry_view *view, struct sto_store *st, const struct tsd_terms *terms,
+                                 struct qry_limit *limit, tsd_hit_fn each, void *arg, struct ts_error *err),
                      struct ts_error *err)
 {
     struct tsd_terms *terms;
     TS_TRY(tsd_terms_new(w->query, &terms, err));
-    int rc = walk(w->ask->store, terms, w->ask->limit, search_hit, w, err);
+    int rc = walk(&w->ask->view, w->ask->store, terms, w->ask->limit, search_hit, w, err);
     tsd_terms_free(terms);
     return rc;
 }
@@ -298,7 +313,7 @@ static int search_run(struct tsd_meta_req *ask, bool always, struct ts_error *er
     if (w.kind->run != run_lookup && w.query.n == 0)
         return ts_error_set(err, TS_EINVAL, "Missing query");
     w.lookup.compat = ask->rules->compat;
-    int rc = w.kind->run == run_lookup ? tsd_lookup_check(sto_store_catalog(ask->store), &w.lookup, err) : 0;
+    int rc = w.kind->run == run_lookup ? tsd_lookup_check(&ask->view, &w.lookup, err) : 0;
     if (rc == TS_ENOTFOUND)
         rc = tsd_meta_req_not_found(ask, "Unable to resolve one or more UIDs", err);
     return rc < 0 ? rc : search_answer(&w, err);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "query/execution/select.h"
+#include "query/ids.h"
 #include "tsd/meta/series.h"
 
 #define LOOKUP_CHECK 4096 /* candidates between two looks at the limit */
@@ -19,15 +20,15 @@ struct lookup_pair {
 };
 
 struct lookup_run {
-    const struct sto_catalog *cat; /* names and series */
-    uint32_t metric;               /* 0 = any */
-    struct lookup_pair *pairs;     /* key by key, bare values first */
-    size_t n;                      /* pairs */
-    struct qry_limit *limit;       /* may be NULL */
-    tsd_lookup_fn each;            /* gets what matches */
-    void *arg;                     /* for each */
-    uint64_t n_seen;               /* candidates */
-    bool stopped;                  /* each said so */
+    struct qry_view *view;     /* names and series */
+    uint32_t metric;           /* 0 = any */
+    struct lookup_pair *pairs; /* key by key, bare values first */
+    size_t n;                  /* pairs */
+    struct qry_limit *limit;   /* may be NULL */
+    tsd_lookup_fn each;        /* gets what matches */
+    void *arg;                 /* for each */
+    uint64_t n_seen;           /* candidates */
+    bool stopped;              /* each said so */
 };
 
 static bool lookup_any(struct ts_slice s)
@@ -66,29 +67,29 @@ int tsd_lookup_parse(struct ts_slice m, struct ts_arena *arena, struct tsd_looku
 
 /* --- ids --- */
 
-static int lookup_id(struct sto_catalog *cat, bool compat, enum sto_uid_kind kind, struct ts_slice name,
+static int lookup_id(struct qry_view *view, bool compat, enum sto_uid_kind kind, struct ts_slice name,
                      uint32_t *out, struct ts_error *err)
 {
     static const char *const kinds[STO_UID_KINDS] = {"metrics", "tagk", "tagv"};
     *out = 0;
-    if (lookup_any(name) || sto_uid_find(cat, kind, name, out) == 0)
-        return 0;
+    int rc = lookup_any(name) ? 0 : qry_view_find(view, kind, name, out, err);
+    if (rc != TS_ENOTFOUND)
+        return rc;
     ts_error_set(err, TS_ENOTFOUND, "No such name for '%s': '%.*s'", kinds[kind], TS_SHOWN(name, 150));
-    struct qry_view view = qry_view_of(cat);
     if (!compat)
-        qry_select_near(&view, kind, name, NULL, err);
+        qry_select_near(view, kind, name, NULL, err);
     return TS_ENOTFOUND;
 }
 
-static int lookup_ids(struct sto_catalog *cat, const struct tsd_lookup *what, struct lookup_run *r,
+static int lookup_ids(struct qry_view *view, const struct tsd_lookup *what, struct lookup_run *r,
                       struct ts_arena *arena, struct ts_error *err)
 {
-    TS_TRY(lookup_id(cat, what->compat, STO_UID_METRIC, what->metric, &r->metric, err));
+    TS_TRY(lookup_id(view, what->compat, STO_UID_METRIC, what->metric, &r->metric, err));
     r->pairs = ts_arena_alloc(arena, (what->n_pairs + 1) * sizeof(*r->pairs));
     for (size_t i = 0; i < what->n_pairs; i++) {
         struct lookup_pair p;
-        TS_TRY(lookup_id(cat, what->compat, STO_UID_TAGK, what->pairs[i].k, &p.k, err));
-        TS_TRY(lookup_id(cat, what->compat, STO_UID_TAGV, what->pairs[i].v, &p.v, err));
+        TS_TRY(lookup_id(view, what->compat, STO_UID_TAGK, what->pairs[i].k, &p.k, err));
+        TS_TRY(lookup_id(view, what->compat, STO_UID_TAGV, what->pairs[i].v, &p.v, err));
         if (!p.k && !p.v)
             continue; /* anything */
         size_t at = r->n++;
@@ -99,12 +100,12 @@ static int lookup_ids(struct sto_catalog *cat, const struct tsd_lookup *what, st
     return 0;
 }
 
-int tsd_lookup_check(struct sto_catalog *cat, const struct tsd_lookup *what, struct ts_error *err)
+int tsd_lookup_check(struct qry_view *view, const struct tsd_lookup *what, struct ts_error *err)
 {
-    struct lookup_run r = {.cat = cat};
+    struct lookup_run r = {.view = view};
     struct ts_arena arena;
     ts_arena_init(&arena, 0);
-    int rc = lookup_ids(cat, what, &r, &arena, err);
+    int rc = lookup_ids(view, what, &r, &arena, err);
     ts_arena_release(&arena);
     return rc;
 }
@@ -147,23 +148,32 @@ static int lookup_late(struct lookup_run *r, struct ts_error *err)
 
 static int lookup_offer(struct lookup_run *r, uint32_t id, struct ts_error *err)
 {
-    const struct sto_series *s = sto_series_get(r->cat, id);
-    if (s && lookup_matches(r, s) && !sto_name_internal(sto_uid_name(r->cat, STO_UID_METRIC, s->metric)))
+    const struct sto_series *s = qry_view_series(r->view, id);
+    if (s && lookup_matches(r, s) && !sto_name_internal(qry_view_name(r->view, STO_UID_METRIC, s->metric)))
         r->stopped = !r->each(r->arg, s);
     return lookup_late(r, err);
+}
+
+/* Is the i-th pair the only one of its key, which is given? */
+static bool lookup_alone(const struct lookup_run *r, size_t i)
+{
+    return r->pairs[i].k && (i == 0 || r->pairs[i - 1].k != r->pairs[i].k) &&
+           (i + 1 == r->n || r->pairs[i + 1].k != r->pairs[i].k);
 }
 
 /* Keys with one value narrow the set; what is left is tested one by one. */
 static int lookup_metric(struct sto_catalog *cat, struct lookup_run *r, struct ts_arena *arena,
                          struct ts_error *err)
 {
+    if (r->metric >= STO_FOREIGN)
+        return 0; /* the catalog has no series of it */
     struct sto_tag_cond *conds = ts_arena_zalloc(arena, (r->n + 1) * sizeof(*conds));
     roaring_bitmap_t *set;
     size_t n = 0;
     for (size_t i = 0; i < r->n; i++) {
-        bool twice =
-            (i && r->pairs[i - 1].k == r->pairs[i].k) || (i + 1 < r->n && r->pairs[i + 1].k == r->pairs[i].k);
-        if (!twice && r->pairs[i].k && r->pairs[i].v)
+        if ((r->pairs[i].k | r->pairs[i].v) >= STO_FOREIGN)
+            continue; /* no series of the catalog will match */
+        if (lookup_alone(r, i) && r->pairs[i].v)
             conds[n++] =
                 (struct sto_tag_cond){.tagk = r->pairs[i].k, .values = &r->pairs[i].v, .n_values = 1};
     }
@@ -177,29 +187,105 @@ static int lookup_metric(struct sto_catalog *cat, struct lookup_run *r, struct t
     return rc;
 }
 
-int tsd_lookup_run(struct sto_catalog *cat, const struct tsd_lookup *what, struct qry_limit *limit,
+/* --- series that only the remote store has --- */
+
+static int lookup_remote_metric(struct lookup_run *r, struct ts_slice metric, struct qry_budget *budget,
+                                struct ts_arena *arena, struct ts_error *err)
+{
+    struct qry_view_ask ask = {.metric = metric, .from_ms = STO_MIN_TS_MS, .to_ms = STO_MAX_TS_MS};
+    struct qry_view_cond *conds = ts_arena_zalloc(arena, (r->n + 1) * sizeof(*conds));
+    struct ts_slice *values = ts_arena_zalloc(arena, (r->n + 1) * sizeof(*values));
+    for (size_t i = 0; i < r->n; i++) {
+        if (!lookup_alone(r, i))
+            continue;
+        struct qry_view_cond *c = &conds[ask.n_conds++];
+        c->tagk = qry_view_name(r->view, STO_UID_TAGK, r->pairs[i].k);
+        if (!r->pairs[i].v)
+            continue;
+        values[i] = qry_view_name(r->view, STO_UID_TAGV, r->pairs[i].v);
+        c->values = &values[i];
+        c->n_values = 1;
+    }
+    ask.conds = conds;
+    roaring_bitmap_t *set = roaring_bitmap_create();
+    int rc = qry_view_add(r->view, &ask, budget, set, err);
+    roaring_uint32_iterator_t it;
+    roaring_init_iterator(set, &it);
+    for (; it.has_value && !r->stopped && rc == 0; roaring_advance_uint32_iterator(&it))
+        if (it.current_value >= STO_FOREIGN) /* others were offered before */
+            rc = lookup_offer(r, it.current_value, err);
+    roaring_bitmap_free(set);
+    return rc;
+}
+
+/* Metrics of the remote store. */
+struct lookup_metrics {
+    struct ts_budget *memory;
+    struct ts_slice *names; /* borrowed from the view */
+    size_t n, cap;
+    int rc;
+    struct ts_error *err;
+};
+
+static void lookup_take_metric(void *arg, uint32_t id, struct ts_slice name)
+{
+    struct lookup_metrics *m = arg;
+    (void)id;
+    if (m->rc == 0)
+        m->rc = ts_budget_grow(m->memory, &m->names, &m->cap, m->n + 1, sizeof *m->names, m->err);
+    if (m->rc == 0)
+        m->names[m->n++] = name;
+}
+
+static int lookup_remote(struct lookup_run *r, struct ts_arena *arena, struct ts_error *err)
+{
+    struct qry_budget budget;
+    struct ts_error why = {0};
+    qry_budget_init(&budget, r->limit);
+    struct lookup_metrics m = {.memory = budget.memory, .err = err};
+    int rc = 0;
+    if (r->metric)
+        lookup_take_metric(&m, r->metric, qry_view_name(r->view, STO_UID_METRIC, r->metric));
+    else
+        rc = qry_view_suggest(r->view, STO_UID_METRIC, (struct ts_slice){"", 0}, SIZE_MAX, lookup_take_metric,
+                              &m, err);
+    rc = rc < 0 ? rc : m.rc;
+    for (size_t i = 0; i < m.n && !r->stopped && rc == 0; i++)
+        rc = lookup_remote_metric(r, m.names[i], &budget, arena, err);
+    ts_budget_free(m.memory, m.names, m.cap * sizeof *m.names);
+    if (rc < 0 && err && qry_budget_result(&budget, &why) < 0)
+        *err = why;
+    return rc;
+}
+
+int tsd_lookup_run(struct qry_view *view, const struct tsd_lookup *what, struct qry_limit *limit,
                    tsd_lookup_fn each, void *arg, struct ts_error *err)
 {
-    struct lookup_run r = {.cat = cat, .limit = limit, .each = each, .arg = arg};
+    struct sto_catalog *cat = view->cat;
+    struct lookup_run r = {.view = view, .limit = limit, .each = each, .arg = arg};
     struct ts_arena arena;
     ts_arena_init(&arena, 0);
-    int rc = lookup_ids(cat, what, &r, &arena, err);
+    int rc = lookup_ids(view, what, &r, &arena, err);
     if (rc == 0 && r.metric)
         rc = lookup_metric(cat, &r, &arena, err);
     else if (rc == 0)
         for (uint32_t id = 0, n = sto_series_count(cat); id < n && !r.stopped && rc == 0; id++)
             rc = lookup_offer(&r, id, err);
+    if (rc == 0 && !r.stopped && qry_view_remote(view))
+        rc = lookup_remote(&r, &arena, err);
     ts_arena_release(&arena);
     return rc;
 }
 
-void tsd_lookup_members(struct sto_catalog *cat, const struct sto_series *s, struct ts_json *j)
+int tsd_lookup_members(struct qry_view *view, const struct sto_series *s, struct ts_json *j,
+                       struct ts_error *err)
 {
     struct ts_buf tsuid;
     ts_buf_init(&tsuid, 0);
-    qry_tsuid(s, &tsuid);
-    ts_json_member_slice(j, "tsuid", ts_buf_get(&tsuid));
+    int rc = qry_ids_tsuid_of(view, s, &tsuid, err);
+    if (rc == 0)
+        ts_json_member_slice(j, "tsuid", ts_buf_get(&tsuid));
     ts_buf_release(&tsuid);
-    struct qry_view view = qry_view_of(cat);
-    tsd_series_members(&view, s, j);
+    tsd_series_members(view, s, j);
+    return rc == TS_ENOTFOUND ? 0 : rc;
 }

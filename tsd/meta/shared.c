@@ -5,7 +5,7 @@
  */
 #include "tsd/meta/shared.h"
 
-#include "query/execution/select.h"
+#include "query/tsuid.h"
 #include "storage/remote_cell.h"
 #include "tsd/meta/annotation.h"
 #include "tsd/meta/tsmeta.h"

@@ -207,13 +207,14 @@ void tsd_tree_branch_members(uint16_t tree, const struct ts_slice *names, const 
     ts_buf_release(&id);
 }
 
-void tsd_tree_leaf_json(struct sto_catalog *cat, const struct sto_series *s, struct ts_slice name,
-                        struct ts_json *j)
+int tsd_tree_leaf_json(struct qry_view *view, const struct sto_series *s, struct ts_slice name,
+                       struct ts_json *j, struct ts_error *err)
 {
     ts_json_obj(j);
-    tsd_lookup_members(cat, s, j);
+    int rc = tsd_lookup_members(view, s, j, err);
     ts_json_member_slice(j, "displayName", name);
     ts_json_obj_end(j);
+    return rc;
 }
 
 /* Write children [from, to) as an array, null if there are none. */
@@ -226,7 +227,7 @@ static int branch_children(struct tsd_meta_req *a, const struct tsd_tree_branch 
         struct ts_json j;
         tsd_meta_req_json(a, i > from ? "," : "", &j);
         if (c->leaf) {
-            tsd_tree_leaf_json(sto_store_catalog(a->store), c->leaf, c->name, &j);
+            rc = tsd_tree_leaf_json(&a->view, c->leaf, c->name, &j, err);
         } else {
             ts_json_obj(&j);
             tsd_tree_branch_members(b->id.tree, b->names, b->id.hashes, b->id.depth, c, &j);
@@ -234,7 +235,7 @@ static int branch_children(struct tsd_meta_req *a, const struct tsd_tree_branch 
             ts_json_member_null(&j, "leaves");
             ts_json_obj_end(&j);
         }
-        rc = tsd_meta_req_write(a, err);
+        rc = rc < 0 ? rc : tsd_meta_req_write(a, err);
     }
     return rc < 0 || from == to ? rc : ts_sink_str(a->sink, "]", err);
 }

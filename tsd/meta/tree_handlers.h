@@ -31,7 +31,7 @@ int tsd_tree_id_of(const json_t *obj, uint16_t *out, struct ts_error *err);
 void tsd_tree_branch_members(uint16_t tree, const struct ts_slice *names, const uint32_t *hashes,
                              size_t depth, const struct tsd_tree_child *last, struct ts_json *j);
 /** Write a leaf as an object. */
-void tsd_tree_leaf_json(struct sto_catalog *cat, const struct sto_series *s, struct ts_slice name,
-                        struct ts_json *j);
+int tsd_tree_leaf_json(struct qry_view *view, const struct sto_series *s, struct ts_slice name,
+                       struct ts_json *j, struct ts_error *err);
 
 #endif

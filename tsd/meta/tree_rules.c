@@ -5,6 +5,7 @@
  */
 #include "tsd/meta/tree_rules.h"
 
+#include "query/tsuid.h"
 #include "base/array.h"
 #include "base/regex.h"
 #include "base/text.h"

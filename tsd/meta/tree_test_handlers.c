@@ -64,8 +64,8 @@ struct test {
 };
 
 /* The branch that holds the leaf. */
-static void test_branch(const struct test *t, const struct sto_series *s, struct ts_arena *arena,
-                        struct ts_json *j)
+static int test_branch(const struct test *t, const struct sto_series *s, struct ts_arena *arena,
+                       struct ts_json *j, struct ts_error *err)
 {
     const struct tsd_tree_path *p = &t->path;
     size_t depth = p->n - 1;
@@ -79,9 +79,21 @@ static void test_branch(const struct test *t, const struct sto_series *s, struct
     tsd_tree_branch_members(t->tree->id, names, hashes, depth, NULL, j);
     ts_json_member_null(j, "branches");
     ts_json_member_arr(j, "leaves");
-    tsd_tree_leaf_json(sto_store_catalog(t->ask->store), s, tsd_tree_path_name(p, depth), j);
+    int rc = tsd_tree_leaf_json(&t->ask->view, s, tsd_tree_path_name(p, depth), j, err);
     ts_json_arr_end(j);
     ts_json_obj_end(j);
+    return rc;
+}
+
+/* Trees file series of the catalog. */
+static int tree_series(struct tsd_meta_req *ask, struct ts_slice tsuid, const struct sto_series **out,
+                       struct ts_error *err)
+{
+    TS_TRY(qry_ids_series(&ask->view, tsuid, out, err));
+    if (!qry_series_foreign(*out))
+        return 0;
+    *out = NULL;
+    return TS_ENOTFOUND;
 }
 
 static int test_meta(const struct test *t, const struct sto_series *s, struct ts_arena *arena,
@@ -91,8 +103,8 @@ static int test_meta(const struct test *t, const struct sto_series *s, struct ts
     struct tsd_record meta;
     bool stored;
     TS_TRY(tsd_tsmeta_load(t->ask->store, s, arena, &meta, &stored, err));
-    TS_TRY(tsd_tsmeta_points(t->ask->store, s, t->ask->limit, &points, err));
-    return tsd_tsmeta_json(t->ask->store, s, &meta, &points, j, err);
+    TS_TRY(tsd_tsmeta_points(t->ask->store, &t->ask->view, s, t->ask->limit, &points, err));
+    return tsd_tsmeta_json(t->ask->store, &t->ask->view, s, &meta, &points, j, err);
 }
 
 static int test_one(struct test *t, const char *before, struct ts_slice tsuid, struct ts_arena *arena,
@@ -101,7 +113,7 @@ static int test_one(struct test *t, const char *before, struct ts_slice tsuid, s
     const struct sto_series *s = NULL;
     struct ts_buf messages;
     struct ts_json j, jm;
-    int rc = qry_select_tsuid(sto_store_catalog(t->ask->store), tsuid, &s, err);
+    int rc = tree_series(t->ask, tsuid, &s, err);
     if (rc < 0 && rc != TS_ENOTFOUND)
         return rc;
     ts_buf_init(&messages, 0);
@@ -121,7 +133,7 @@ static int test_one(struct test *t, const char *before, struct ts_slice tsuid, s
     ts_json_obj(&j);
     ts_json_key(&j, "branch");
     if (rc == 0 && s && t->path.n)
-        test_branch(t, s, arena, &j);
+        rc = test_branch(t, s, arena, &j, err);
     else
         ts_json_null(&j);
     ts_json_key(&j, "meta");
@@ -202,14 +214,14 @@ static int failures_each(void *arg, const struct sto_series *s, const struct sto
         return 0;
     ts_buf_init(&tsuid, 0);
     tsd_meta_req_json(f->ask, f->n++ ? "," : "", &j);
-    qry_tsuid(s, &tsuid);
+    int rc = qry_ids_tsuid_of(&f->ask->view, s, &tsuid, err);
     ts_json_key_slice(&j, ts_buf_get(&tsuid));
     ts_buf_clear(&tsuid);
-    if (first)
-        qry_tsuid(first, &tsuid);
+    if (first && (rc == 0 || rc == TS_ENOTFOUND))
+        rc = qry_ids_tsuid_of(&f->ask->view, first, &tsuid, err);
     ts_json_slice(&j, first ? ts_buf_get(&tsuid) : why);
     ts_buf_release(&tsuid);
-    return tsd_meta_req_write(f->ask, err);
+    return rc < 0 && rc != TS_ENOTFOUND ? rc : tsd_meta_req_write(f->ask, err);
 }
 
 /* Numbers of the series that are named; those that are not there are left out. */
@@ -219,7 +231,7 @@ static int failures_wanted(struct failures *f, const struct tsuids *ids, struct 
     f->wanted = ts_arena_alloc(f->ask->arena, (ids->n + 1) * sizeof(*f->wanted));
     for (size_t i = 0; i < ids->n; i++) {
         const struct sto_series *s;
-        int rc = qry_select_tsuid(sto_store_catalog(f->ask->store), ids->all[i], &s, err);
+        int rc = tree_series(f->ask, ids->all[i], &s, err);
         if (rc == 0)
             f->wanted[f->n_wanted++] = s->id;
         else if (rc != TS_ENOTFOUND)

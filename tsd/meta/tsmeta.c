@@ -9,6 +9,7 @@
 
 #include "base/time.h"
 #include "query/execution/reader.h"
+#include "query/tsuid.h"
 #include "tsd/meta/keep.h"
 #include "tsd/meta/uidmeta.h"
 
@@ -46,8 +47,9 @@ static int tsmeta_row(void *arg, const struct sto_row *row, struct ts_error *err
     return 0;
 }
 
-static int tsmeta_scan(struct sto_snap *snap, const struct sto_series *s, int64_t from_ms, int64_t to_ms,
-                       struct qry_budget *budget, struct tsd_tsmeta_points *out, struct ts_error *err)
+static int tsmeta_scan(struct sto_snap *snap, const struct qry_view *view, const struct sto_series *s,
+                       int64_t from_ms, int64_t to_ms, struct qry_budget *budget,
+                       struct tsd_tsmeta_points *out, struct ts_error *err)
 {
     int64_t n_hours = (ts_floor_div(to_ms, TS_HOUR_MS) - ts_floor_div(from_ms, TS_HOUR_MS)) + 1;
     uint8_t *whole = NULL;
@@ -59,6 +61,7 @@ static int tsmeta_scan(struct sto_snap *snap, const struct sto_series *s, int64_
     }
     struct qry_reading r = {.snap = snap,
                             .budget = budget,
+                            .view = view,
                             .metric = s->metric,
                             .series = &s,
                             .n = 1,
@@ -73,8 +76,8 @@ static int tsmeta_scan(struct sto_snap *snap, const struct sto_series *s, int64_
     return rc;
 }
 
-int tsd_tsmeta_points(struct sto_store *st, const struct sto_series *s, struct qry_limit *limit,
-                      struct tsd_tsmeta_points *out, struct ts_error *err)
+int tsd_tsmeta_points(struct sto_store *st, const struct qry_view *view, const struct sto_series *s,
+                      struct qry_limit *limit, struct tsd_tsmeta_points *out, struct ts_error *err)
 {
     struct qry_budget budget;
     struct ts_error why = {0};
@@ -86,7 +89,7 @@ int tsd_tsmeta_points(struct sto_store *st, const struct sto_series *s, struct q
     if (sto_snap_time_range(snap, &from_ms, &to_ms)) {
         from_ms = ts_floor_div(from_ms, TS_HOUR_MS) * TS_HOUR_MS; /* summaries are of whole hours */
         to_ms = ts_floor_div(to_ms, TS_HOUR_MS) * TS_HOUR_MS + TS_HOUR_MS - 1;
-        rc = tsmeta_scan(snap, s, from_ms, to_ms, &budget, out, err);
+        rc = tsmeta_scan(snap, view, s, from_ms, to_ms, &budget, out, err);
     }
     if (rc < 0 && err && qry_budget_result(&budget, &why) < 0)
         *err = why;
@@ -198,33 +201,43 @@ int tsd_tsmeta_delete(struct sto_store *st, const struct sto_series *s, struct t
     return rc;
 }
 
-static int tsmeta_name(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_json *j,
-                       struct ts_error *err)
+static int tsmeta_name(struct sto_store *st, struct qry_view *view, enum sto_uid_kind kind, uint32_t id,
+                       struct ts_json *j, struct ts_error *err)
 {
     struct ts_arena arena;
     struct tsd_record r;
     ts_arena_init(&arena, 0);
-    int rc = tsd_uidmeta_load(st, kind, id, &arena, &r, err);
+    int rc = id < STO_FOREIGN ? tsd_uidmeta_load(st, kind, id, &arena, &r, err)
+                              : tsd_uidmeta_foreign(view, kind, id, &r);
+    if (rc == 0)
+        rc = tsd_uidmeta_show(view, kind, id, &arena, &r, err);
     if (rc == 0)
         tsd_uidmeta_json(&r, j);
     ts_arena_release(&arena);
     return rc;
 }
 
-int tsd_tsmeta_json(struct sto_store *st, const struct sto_series *s, const struct tsd_record *r,
-                    const struct tsd_tsmeta_points *points, struct ts_json *j, struct ts_error *err)
+int tsd_tsmeta_json(struct sto_store *st, struct qry_view *view, const struct sto_series *s,
+                    const struct tsd_record *r, const struct tsd_tsmeta_points *points, struct ts_json *j,
+                    struct ts_error *err)
 {
     struct tsd_record shown = *r;
+    struct ts_buf tsuid;
+    ts_buf_init(&tsuid, 0);
+    int rc = qry_ids_tsuid_of(view, s, &tsuid, err);
+    shown.v[TSD_TSMETA_TSUID].text = ts_buf_get(&tsuid);
     if (points && points->n && !shown.v[TSD_TSMETA_CREATED].i)
         shown.v[TSD_TSMETA_CREATED].i = ts_floor_div(points->first_ms, 1000);
     ts_json_obj(j);
     tsd_record_members(&shown, j);
+    ts_buf_release(&tsuid);
+    TS_TRY(rc == TS_ENOTFOUND ? 0 : rc);
     ts_json_key(j, "metric");
-    TS_TRY(tsmeta_name(st, STO_UID_METRIC, s->metric, j, err));
+    TS_TRY(tsmeta_name(st, view, STO_UID_METRIC, s->metric, j, err));
     ts_json_member_arr(j, "tags");
     for (unsigned i = 0; i < s->n_tags; i++) {
-        TS_TRY(tsmeta_name(st, STO_UID_TAGK, s->tags[i].k, j, err));
-        TS_TRY(tsmeta_name(st, STO_UID_TAGV, s->tags[i].v, j, err));
+        TS_TRY(tsmeta_name(st, view, STO_UID_TAGK, s->tags[i].k, j, err));
+        TS_TRY(tsmeta_name(st, view, STO_UID_TAGV, s->tags[i].v, j, err));
     }
     ts_json_arr_end(j);
     if (points) {

@@ -32,9 +32,10 @@ struct tsd_tsmeta_points {
     uint64_t n;                /* how many */
     int64_t first_ms, last_ms; /* times of the first and the last; 0 if there is none */
 };
-/** Count the points of a series: from summaries where they are exact. limit: account of its memory, and when to give up; may be NULL. */
-int tsd_tsmeta_points(struct sto_store *st, const struct sto_series *s, struct qry_limit *limit,
-                      struct tsd_tsmeta_points *out, struct ts_error *err);
+/** Count the points of a series of a view: from summaries where they are exact. limit: account of its memory, and when to give up; may be
+ * NULL. */
+int tsd_tsmeta_points(struct sto_store *st, const struct qry_view *view, const struct sto_series *s,
+                      struct qry_limit *limit, struct tsd_tsmeta_points *out, struct ts_error *err);
 
 /** The stored record of a series; *out_stored is false, and the record has all defaults, if none is
  * stored. */
@@ -55,10 +56,11 @@ int tsd_tsmeta_store(struct sto_store *st, const struct sto_series *s, struct ts
                      struct ts_arena *arena, struct tsd_record *out, bool *out_changed, struct ts_error *err);
 /** Delete it. */
 int tsd_tsmeta_delete(struct sto_store *st, const struct sto_series *s, struct ts_error *err);
-/** The record as an object, with the records of its names; points may be NULL: without lastReceived and
- * totalDatapoints. */
-int tsd_tsmeta_json(struct sto_store *st, const struct sto_series *s, const struct tsd_record *r,
-                    const struct tsd_tsmeta_points *points, struct ts_json *j, struct ts_error *err);
+/** The record as an object, with the records of its names and the ids that clients see; points may be NULL: without
+ * lastReceived and totalDatapoints. Errors of query/ids.h. */
+int tsd_tsmeta_json(struct sto_store *st, struct qry_view *view, const struct sto_series *s,
+                    const struct tsd_record *r, const struct tsd_tsmeta_points *points, struct ts_json *j,
+                    struct ts_error *err);
 /** Is any record stored? */
 bool tsd_tsmeta_any(struct sto_store *st);
 

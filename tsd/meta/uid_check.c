@@ -7,7 +7,7 @@
  * Threads    see request.h
  * Source     docs/OPENTSDB.md, section 11.5 (uid fsck)
  */
-#include "query/execution/select.h"
+#include "query/tsuid.h"
 #include "base/text.h"
 #include "tsd/meta/request.h"
 #include "tsd/meta/uidmeta.h"
@@ -105,7 +105,7 @@ static bool check_tsmeta(void *arg, struct ts_slice key, struct ts_slice value)
     const struct sto_series *s;
     struct ts_slice tsuid = {key.p + 7, key.n - 7};
     (void)value;
-    if (qry_select_tsuid(sto_store_catalog(c->store), tsuid, &s, NULL) == 0)
+    if (qry_tsuid_series(sto_store_catalog(c->store), tsuid, &s, NULL) == 0)
         return true;
     check_found(c, "%.*s: metadata of no series", TS_SHOWN(tsuid, 200));
     return check_drop(c, key);

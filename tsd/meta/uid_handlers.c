@@ -20,78 +20,113 @@ int tsd_handle_uid_other(struct tsd_meta_req *ask, struct ts_error *err)
 
 /* One kind of names to assign. */
 struct assign {
-    const struct tsd_meta_req *ask; /* whose */
-    enum sto_uid_kind kind;         /* of the names */
-    struct ts_slice *names;         /* as given */
-    size_t n;                       /* how many; given at all if names is not NULL */
-    /* What is done with one of them: its id, or why not. */
-    int (*one)(const struct assign *a, struct ts_slice name, uint32_t *out_id, struct ts_buf *why);
+    struct tsd_meta_req *ask; /* whose */
+    enum sto_uid_kind kind;   /* of the names */
+    struct ts_slice *names;   /* as given */
+    size_t n;                 /* how many; given at all if names is not NULL */
+    /* What is done with one of them. id: its id as clients see it; after an error without a text in err, why not. */
+    int (*one)(const struct assign *a, struct ts_slice name, struct ts_buf *id, struct ts_error *err);
 };
 
+/* Is the name free where ids come from? The remote store assigns an id in any case. */
+static int assign_remote(const struct assign *a, struct ts_slice name, bool created, struct ts_buf *id,
+                         struct ts_error *err)
+{
+    struct qry_view *view = &a->ask->view;
+    uint64_t remote_id;
+    int rc = created ? qry_ids_of_name(view, a->kind, name, false, &remote_id, err) : TS_EEXIST;
+    if (rc < 0 && rc != TS_ENOTFOUND && rc != TS_EEXIST)
+        return rc;
+    bool existed = rc != TS_ENOTFOUND;
+    TS_TRY(rc == 0 ? 0 : qry_ids_of_name(view, a->kind, name, true, &remote_id, err));
+    qry_ids_print(view, a->kind, remote_id, id);
+    return existed ? TS_EEXIST : 0;
+}
+
 /* Id of a name that was free; or why not. */
-static int assign_one(const struct assign *a, struct ts_slice name, uint32_t *out_id, struct ts_buf *why)
+static int assign_one(const struct assign *a, struct ts_slice name, struct ts_buf *id, struct ts_error *err)
 {
     static const char *const nouns[STO_UID_KINDS] = {"metric", "tagk", "tagv"};
     struct sto_catalog *cat = sto_store_catalog(a->ask->store);
     struct ts_slice bad;
-    struct ts_error err = {0};
+    uint32_t local;
     if (!tsd_name_ok(a->ask->rules, a->kind, name, &bad)) {
-        tsd_name_why(a->ask->rules, a->kind, ts_slice_str(nouns[a->kind]), name, bad, why);
+        tsd_name_why(a->ask->rules, a->kind, ts_slice_str(nouns[a->kind]), name, bad, id);
         return TS_EINVAL;
     }
     bool created;
-    int rc = sto_uid_assign(cat, a->kind, name, out_id, &created, &err);
-    if (rc < 0) {
-        ts_buf_str(why, err.text);
-    } else if (!created) {
-        ts_buf_str(why, "Name already exists with UID: ");
-        tsd_uid_hex(*out_id, why);
-        return TS_EEXIST;
+    int rc = 0;
+    if (qry_ids_remote(&a->ask->view)) {
+        created = sto_uid_find(cat, a->kind, name, &local) < 0;
+        rc = assign_remote(a, name, created, id, err);
+        if (rc < 0 && rc != TS_EEXIST)
+            return rc;
+        created = rc == 0;
+        TS_TRY(sto_uid_assign(cat, a->kind, name, &local, &(bool){false}, err));
+    } else {
+        TS_TRY(sto_uid_assign(cat, a->kind, name, &local, &created, err));
+        tsd_uid_hex(local, id);
     }
-    return rc;
+    return created ? 0
+                   : ts_error_set(err, TS_EEXIST, "Name already exists with UID: %.*s", (int)id->n, id->p);
 }
 
-static int delete_one(const struct assign *a, struct ts_slice name, uint32_t *out_id, struct ts_buf *why)
+static int delete_one(const struct assign *a, struct ts_slice name, struct ts_buf *id, struct ts_error *err)
 {
     struct sto_catalog *cat = sto_store_catalog(a->ask->store);
-    struct ts_error err = {0};
-    int rc = sto_uid_find(cat, a->kind, name, out_id);
+    uint32_t local = 0;
+    if (qry_ids_remote(&a->ask->view))
+        return ts_error_set(
+            err, TS_EINVAL,
+            "With remote = hbase names are those of HBase, of which tsd deletes none; rename it instead");
+    int rc = sto_uid_find(cat, a->kind, name, &local);
     if (rc == 0)
-        rc = tsd_uidmeta_delete(a->ask->store, a->kind, *out_id, &err);
+        rc = tsd_uidmeta_delete(a->ask->store, a->kind, local, err);
     if (rc == 0 || rc == TS_ENOTFOUND)
-        rc = sto_uid_delete(cat, a->kind, name, &err);
+        rc = sto_uid_delete(cat, a->kind, name, err);
     if (rc == 0 && a->kind == STO_UID_METRIC)
-        rc = qry_internal_delete(a->ask->store, name, &err);
-    if (rc < 0)
-        ts_buf_str(why, err.text);
+        rc = qry_internal_delete(a->ask->store, name, err);
+    if (rc == 0)
+        tsd_uid_hex(local, id);
     return rc;
 }
 
-/* The members "metric" and, if there are any, "metric_errors". True if there are none. */
-static bool assign_kind(const struct assign *a, struct ts_json *j)
+/* Is this an error of the request, rather than of one name? */
+static bool assign_failed(int rc)
+{
+    return rc == TS_EBACKEND || rc == TS_ETIMEOUT || rc == TS_ECANCELLED;
+}
+
+/* The members "metric" and, if there are any, "metric_errors", which make *clean false. */
+static int assign_kind(const struct assign *a, struct ts_json *j, bool *clean, struct ts_error *err)
 {
     struct ts_buf errors, text;
     struct ts_json je;
-    bool clean = true;
+    bool any_error = false;
+    int rc = 0;
     ts_buf_init(&errors, 0);
     ts_buf_init(&text, 0);
     ts_json_init(&je, &errors);
     ts_json_obj(&je);
     ts_json_member_obj(j, tsd_uid_kind_name(a->kind));
     for (size_t i = 0; i < a->n; i++) {
-        uint32_t id;
+        struct ts_error why = {0};
         ts_buf_clear(&text);
-        if (a->one(a, a->names[i], &id, &text) < 0) {
-            ts_json_member_slices(&je, a->names[i], ts_buf_get(&text));
-            clean = false;
-            continue;
+        rc = a->one(a, a->names[i], &text, &why);
+        if (assign_failed(rc)) {
+            *err = why;
+            break;
         }
-        tsd_uid_hex(id, &text);
-        ts_json_member_slices(j, a->names[i], ts_buf_get(&text));
+        if (rc == 0)
+            ts_json_member_slices(j, a->names[i], ts_buf_get(&text));
+        else
+            ts_json_member_slices(&je, a->names[i], why.text[0] ? ts_slice_str(why.text) : ts_buf_get(&text));
+        any_error = any_error || rc < 0;
     }
     ts_json_obj_end(j);
     ts_json_obj_end(&je);
-    if (!clean) {
+    if (any_error) {
+        *clean = false;
         ts_buf_clear(&text);
         ts_buf_printf(&text, "%s_errors", tsd_uid_kind_name(a->kind));
         ts_json_key_slice(j, ts_buf_get(&text));
@@ -99,7 +134,7 @@ static bool assign_kind(const struct assign *a, struct ts_json *j)
     }
     ts_buf_release(&errors);
     ts_buf_release(&text);
-    return clean;
+    return assign_failed(rc) ? rc : 0;
 }
 
 /* Names of one kind from the body, an array of texts. */
@@ -162,8 +197,8 @@ static int assign_names(struct tsd_meta_req *ask, struct assign *a, struct ts_er
 
 /* Do one thing with each name of a request. */
 static int names_run(struct tsd_meta_req *ask,
-                     int (*one)(const struct assign *a, struct ts_slice name, uint32_t *out_id,
-                                struct ts_buf *why),
+                     int (*one)(const struct assign *a, struct ts_slice name, struct ts_buf *id,
+                                struct ts_error *err),
                      struct ts_error *err)
 {
     struct assign kinds[STO_UID_KINDS];
@@ -176,7 +211,7 @@ static int names_run(struct tsd_meta_req *ask,
         kinds[kind].one = one;
     for (int kind = 0; kind < STO_UID_KINDS; kind++)
         if (kinds[kind].names)
-            clean = assign_kind(&kinds[kind], &j) && clean;
+            TS_TRY(assign_kind(&kinds[kind], &j, &clean, err));
     ts_json_obj_end(&j);
     if (!clean)
         ask->status = 400;
@@ -227,8 +262,22 @@ static int rename_words(struct tsd_meta_req *ask, enum sto_uid_kind *kind, struc
     return found && to->n ? 0 : ts_error_set(err, TS_EINVAL, "Missing necessary values to rename UID");
 }
 
+/* Rename in the remote store first: it may have other writers, and a repeat after an error finds the new name here or there. A name without
+ * an id there is renamed here alone. */
+static int rename_remote(struct tsd_meta_req *ask, enum sto_uid_kind kind, struct ts_slice from,
+                         struct ts_slice to, bool *out_there, struct ts_error *err)
+{
+    struct qry_view *view = &ask->view;
+    if (!qry_ids_remote(view))
+        return 0;
+    struct sto_remote_call call = qry_view_call(view);
+    int rc = view->remote->ops->rename(view->remote, (enum sto_remote_kind)kind, from, to, &call, err);
+    *out_there = rc == 0;
+    return rc == TS_ENOTFOUND ? 0 : rc;
+}
+
 /* Why a rename was refused, in OpenTSDB's words where it has them. */
-static int rename_do(const struct tsd_meta_req *ask, enum sto_uid_kind kind, struct ts_slice from,
+static int rename_do(struct tsd_meta_req *ask, enum sto_uid_kind kind, struct ts_slice from,
                      struct ts_slice to, struct ts_buf *why)
 {
     struct sto_catalog *cat = sto_store_catalog(ask->store);
@@ -238,8 +287,13 @@ static int rename_do(const struct tsd_meta_req *ask, enum sto_uid_kind kind, str
         tsd_name_why(ask->rules, kind, ts_slice_str(tsd_uid_kind_name(kind)), to, bad, why);
         return TS_EINVAL;
     }
-    int rc = sto_uid_rename(cat, kind, from, to, &err);
-    if (rc == 0 && kind == STO_UID_METRIC)
+    bool there = false;
+    int rc = rename_remote(ask, kind, from, to, &there, &err);
+    if (rc == 0)
+        rc = sto_uid_rename(cat, kind, from, to, &err);
+    if (rc == TS_ENOTFOUND && there)
+        rc = 0; /* the catalog does not have it, which is right */
+    else if (rc == 0 && kind == STO_UID_METRIC)
         rc = qry_internal_rename(ask->store, from, to, &err);
     if (rc == TS_ENOTFOUND)
         ts_buf_printf(why, "Name(\"%.*s\") does not exist", (int)from.n, from.p);
@@ -259,7 +313,13 @@ int tsd_handle_uid_rename(struct tsd_meta_req *ask, struct ts_error *err)
     TS_TRY(rename_words(ask, &kind, &from, &to, err));
     ts_buf_init(&why, 0);
     tsd_meta_req_json(ask, "", &j);
-    bool done = rename_do(ask, kind, from, to, &why) == 0;
+    int rc = rename_do(ask, kind, from, to, &why);
+    bool done = rc == 0;
+    if (assign_failed(rc)) {
+        rc = ts_error_set(err, rc, "%.*s", (int)why.n, why.n ? why.p : "");
+        ts_buf_release(&why);
+        return rc;
+    }
     ts_json_obj(&j);
     ts_json_member_str(&j, "result", done ? "true" : "false");
     if (!done) {

@@ -128,10 +128,20 @@ static int uidmeta_mentioned(struct sto_store *st, enum sto_uid_kind kind, uint3
 }
 
 /* The fields that the catalog knows. */
+static const char *const types[STO_UID_KINDS] = {"METRIC", "TAGK", "TAGV"};
+
+int tsd_uidmeta_foreign(const struct qry_view *view, enum sto_uid_kind kind, uint32_t id,
+                        struct tsd_record *out)
+{
+    tsd_record_init(out, tsd_uidmeta_fields);
+    out->v[TSD_UIDMETA_TYPE].text = ts_slice_str(types[kind]);
+    out->v[TSD_UIDMETA_NAME].text = qry_view_name(view, kind, id); /* valid while the request runs */
+    return 0;
+}
+
 static int uidmeta_name(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_arena *arena,
                         struct tsd_record *r, struct ts_error *err)
 {
-    static const char *const types[STO_UID_KINDS] = {"METRIC", "TAGK", "TAGV"};
     struct ts_slice name = sto_uid_name(sto_store_catalog(st), kind, id);
     struct ts_buf text;
     ts_buf_init(&text, 0);
@@ -148,6 +158,19 @@ static int uidmeta_name(struct sto_store *st, enum sto_uid_kind kind, uint32_t i
     }
     ts_buf_release(&text);
     return rc;
+}
+
+int tsd_uidmeta_show(struct qry_view *view, enum sto_uid_kind kind, uint32_t id, struct ts_arena *arena,
+                     struct tsd_record *r, struct ts_error *err)
+{
+    struct ts_buf text;
+    if (!qry_ids_remote(view))
+        return 0; /* it is there */
+    ts_buf_init(&text, 0);
+    int rc = qry_ids_hex(view, kind, id, &text, err);
+    r->v[TSD_UIDMETA_UID].text = (struct ts_slice){ts_arena_strndup(arena, text.p, text.n), text.n};
+    ts_buf_release(&text);
+    return rc == TS_ENOTFOUND ? 0 : rc;
 }
 
 int tsd_uidmeta_load(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_arena *arena,

@@ -10,6 +10,7 @@
 #ifndef TSD_META_UIDMETA_H
 #define TSD_META_UIDMETA_H
 
+#include "query/ids.h"
 #include "tsd/meta/fields.h"
 
 /* Rows of tsd_uidmeta_fields. */
@@ -33,6 +34,9 @@ const char *tsd_uid_kind_name(enum sto_uid_kind kind);
 void tsd_uid_hex(uint32_t id, struct ts_buf *out);
 /** Append an id as OpenTSDB's tools print it: "[0, 0, -58]". */
 void tsd_uid_bytes(uint32_t id, struct ts_buf *out);
+/** Put the id that clients see into a record of a name, "" if it has none. 0; errors of query/ids.h. */
+int tsd_uidmeta_show(struct qry_view *view, enum sto_uid_kind kind, uint32_t id, struct ts_arena *arena,
+                     struct tsd_record *r, struct ts_error *err);
 /** Read hex of 6 or 8 digits; false if it is none. */
 bool tsd_uid_parse(struct ts_slice hex, uint32_t *out_id);
 
@@ -46,6 +50,9 @@ bool tsd_uidmeta_key_parse(struct ts_slice key, enum sto_uid_kind *out_kind, uin
 /** The same with defaults, without reading the stored record. */
 int tsd_uidmeta_plain(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_arena *arena,
                       struct tsd_record *out, struct ts_error *err);
+/** The same for a name that only the remote store has (query/view.h). 0. */
+int tsd_uidmeta_foreign(const struct qry_view *view, enum sto_uid_kind kind, uint32_t id,
+                        struct tsd_record *out);
 /** Merge what was given into it, or replace it: as tsd_record_store. */
 int tsd_uidmeta_store(struct sto_store *st, enum sto_uid_kind kind, uint32_t id,
                       const struct tsd_record *given, bool replace, struct ts_arena *arena,

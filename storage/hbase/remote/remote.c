@@ -107,15 +107,13 @@ int sto_hbase_open(const struct sto_hbase_opts *opts, struct sto_remote **out, s
     h->remote.ops = &OPS;
     h->opts = *opts;
     fill_defaults(&h->opts);
-    uint8_t width = h->opts.schema.metric_width;
-    width = h->opts.schema.tagk_width > width ? h->opts.schema.tagk_width : width;
-    width = h->opts.schema.tagv_width > width ? h->opts.schema.tagv_width : width;
-    h->abilities =
-        (struct sto_remote_abilities){.exact = false, /* integers and doubles are, decimals are not */
-                                      .milliseconds = true,
-                                      .max_ms = UINT32_MAX * 1000ll + 999,
-                                      .max_tags = STO_HBASE_MAX_TAGS,
-                                      .max_id_bytes = width};
+    const struct sto_hbase_schema *schema = &h->opts.schema;
+    h->abilities = (struct sto_remote_abilities){
+        .exact = false, /* integers and doubles are, decimals are not */
+        .milliseconds = true,
+        .max_ms = UINT32_MAX * 1000ll + 999,
+        .max_tags = STO_HBASE_MAX_TAGS,
+        .id_bytes = {schema->metric_width, schema->tagk_width, schema->tagv_width}};
     int rc = start(h, err);
     if (rc < 0) {
         h_close(&h->remote);

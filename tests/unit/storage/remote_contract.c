@@ -278,7 +278,7 @@ static void names_get_ids(void **state)
                                       {.kind = STO_REMOTE_TAGK, .name = TS_SLICE_LIT("cpu")},
                                       {.kind = STO_REMOTE_METRIC, .name = TS_SLICE_LIT("cpu")}};
     struct r_result first = R_RESULT, second = R_RESULT, third = R_RESULT;
-    if (!r->ops->abilities(r)->max_id_bytes)
+    if (!r->ops->abilities(r)->id_bytes[STO_REMOTE_METRIC])
         return;
     r->ops->names(r, STO_REMOTE_FIND, list, 3, NULL, r_done, &first);
     assert_int_equal(r_wait(&first), 0);

@@ -7,6 +7,7 @@
 #include "tsd/meta/annotation.h"
 #include "tsd/meta/keep.h"
 #include "tsd/meta/tsmeta.h"
+#include "query/tsuid.h"
 
 #define N_STEPS 4
 
@@ -86,7 +87,8 @@ static struct tsd_record note(struct t_keep *k, const char *tsuid)
     const struct qry_param params[] = {{TS_SLICE_LIT("start_time"), TS_SLICE_LIT("1793620800")},
                                        {TS_SLICE_LIT("description"), TS_SLICE_LIT("a note")},
                                        {TS_SLICE_LIT("tsuid"), ts_slice_str(tsuid)}};
-    if (tsd_note_from_params(params, 3, 0, false, &k->arena, &r, &err) < 0)
+    struct qry_view view = qry_view_of(sto_store_catalog(k->in.store));
+    if (tsd_note_from_params(params, 3, 0, false, &view, &k->arena, &r, &err) < 0)
         fail_msg("%s", err.text);
     return r;
 }

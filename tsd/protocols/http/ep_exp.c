@@ -49,7 +49,7 @@ static int exp_run(struct tsd_job *job, struct ts_error *err)
     }
     tsd_job_ignored(job, &q.spec.unknown);
     tsd_ep_query_settings(req, &q.spec);
-    tsd_kinds_apply(req->d->store, &q.spec);
+    tsd_kinds_apply(req->d->store, &q.spec, tsd_job_limit(job));
     exp_list(job, &q);
     out.q = &q;
     ts_buf_init(&out.scratch, 0);
@@ -96,7 +96,7 @@ int tsd_ep_query_gexp(struct tsd_job *job, struct ts_error *err)
     TS_TRY(qry_gexp_parse(req->params, req->n_params, ts_clock_ms(), req->d->set.rules.compat,
                           tsd_job_arena(job), &g, err));
     tsd_ep_query_settings(req, &g.spec);
-    tsd_kinds_apply(req->d->store, &g.spec);
+    tsd_kinds_apply(req->d->store, &g.spec, tsd_job_limit(job));
     gexp_list(job, &g);
     tsd_job_type(job, format == &tsd_out_json ? tsd_type_json : format->content_type);
     tsd_out_init(&out, format, &g.spec, tsd_job_sink(job));

@@ -6,6 +6,7 @@
  */
 #include "tsd/protocols/http/ep.h"
 
+#include "query/tsuid.h"
 #include "base/array.h"
 #include "base/json.h"
 #include "base/time.h"
@@ -314,7 +315,7 @@ static int graph_run(struct tsd_job *job, struct ts_error *err)
             err, TS_EINVAL,
             "'wxh' was invalid: a picture of %ux%u has more than %llu pixels (graph_max_pixels)", look.width,
             look.height, (unsigned long long)req->d->set.graph_max_pixels);
-    tsd_kinds_apply(req->d->store, &spec);
+    tsd_kinds_apply(req->d->store, &spec, tsd_job_limit(job));
     tsd_query_begin_spec(job, &spec, NULL);
     if (tsd_req_flag(req, "png")) {
         tsd_job_type(job, "image/png");

@@ -9,6 +9,7 @@
 #include "tsd/meta/series.h"
 #include "base/cut.h"
 #include "base/json.h"
+#include "query/ids.h"
 #include "base/time.h"
 #include "query/language/parse.h"
 #include "tsd/protocols/http/queries.h"
@@ -30,6 +31,7 @@ struct last {
     const struct tsd_out_format *format; /* of series */
     bool resolve;                        /* metric and tags in the answer */
     struct ts_buf text;                  /* one element */
+    struct ts_buf tsuid;                 /* of one series */
     size_t n;                            /* elements written */
 };
 
@@ -49,12 +51,9 @@ static int last_emit(void *arg, const struct qry_last *p, struct ts_error *err)
         tsd_series_members(p->view, p->series, &j);
     ts_json_member_int(&j, "timestamp", p->ts_ms);
     ts_json_member_slice(&j, "value", (struct ts_slice){value, n});
-    if (!qry_series_foreign(p->series)) { /* the ids of others are valid in this request only */
-        ts_json_key(&j, "tsuid");
-        ts_buf_char(&l->text, '"');
-        qry_tsuid(p->series, &l->text);
-        ts_buf_char(&l->text, '"');
-    }
+    ts_buf_clear(&l->tsuid);
+    if (qry_ids_tsuid(p->view, p->series, &l->tsuid))
+        ts_json_member_slice(&j, "tsuid", ts_buf_get(&l->tsuid));
     ts_buf_char(&l->text, '}');
     return ts_sink_write(tsd_job_sink(l->job), ts_buf_get(&l->text), err);
 }
@@ -266,8 +265,10 @@ static int last_run(struct tsd_job *job, struct ts_error *err)
         return ts_error_set(err, TS_EINVAL, "Missing sub queries");
     last_list(&l);
     ts_buf_init(&l.text, 0);
+    ts_buf_init(&l.tsuid, 0);
     int rc = last_all(&l, req, err);
     ts_buf_release(&l.text);
+    ts_buf_release(&l.tsuid);
     return rc;
 }
 

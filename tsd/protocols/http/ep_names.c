@@ -8,23 +8,63 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "query/view.h"
 #include "tsd/protocols/http/job.h"
+
+#include <stdlib.h>
 
 #define SUGGEST_DEFAULT 25
 
 struct suggest {
-    struct ts_json json; /* writes to text */
-    struct ts_buf text;  /* the array */
-    bool printable;      /* without prefix only names that begin with '!' to '}' */
+    struct ts_budget *memory; /* account of names */
+    struct ts_slice *names;   /* found here and in the remote store; borrowed from the view */
+    size_t n, cap;            /* of names: used, allocated */
+    bool printable;           /* without prefix only names that begin with '!' to '}' */
+    int rc;                   /* why names are missing */
+    struct ts_error *err;     /* the same */
 };
 
 static void suggest_each(void *arg, uint32_t id, struct ts_slice name)
 {
     struct suggest *s = arg;
     (void)id;
-    if (s->printable && (name.n == 0 || name.p[0] < '!' || name.p[0] > '}'))
+    if (s->rc < 0 || (s->printable && (name.n == 0 || name.p[0] < '!' || name.p[0] > '}')))
         return;
-    ts_json_slice(&s->json, name);
+    s->rc = ts_budget_grow(s->memory, &s->names, &s->cap, s->n + 1, sizeof *s->names, s->err);
+    if (s->rc == 0)
+        s->names[s->n++] = name;
+}
+
+static int suggest_cmp(const void *a, const void *b)
+{
+    return ts_slice_cmp(*(const struct ts_slice *)a, *(const struct ts_slice *)b);
+}
+
+/* Write the first max names of both in byte order. */
+static int suggest_write(struct tsd_job *job, enum sto_uid_kind kind, struct ts_slice q, size_t max,
+                         bool printable, struct ts_error *err)
+{
+    struct qry_view view;
+    struct ts_buf text;
+    struct ts_json json;
+    qry_view_open(&view, tsd_job_req(job)->d->store, tsd_job_limit(job));
+    struct suggest s = {.memory = view.memory, .printable = printable, .err = err};
+    int rc = qry_view_suggest(&view, kind, q, max, suggest_each, &s, err);
+    rc = rc < 0 ? rc : s.rc;
+    ts_buf_init(&text, 0);
+    ts_json_init(&json, &text);
+    ts_json_arr(&json);
+    if (s.n && qry_view_remote(&view)) /* the catalog alone reports them in order */
+        qsort(s.names, s.n, sizeof *s.names, suggest_cmp);
+    for (size_t i = 0; i < s.n && i < max && rc == 0; i++)
+        ts_json_slice(&json, s.names[i]);
+    ts_json_arr_end(&json);
+    if (rc == 0)
+        rc = ts_sink_write(tsd_job_sink(job), ts_buf_get(&text), err);
+    ts_buf_release(&text);
+    ts_budget_free(s.memory, s.names, s.cap * sizeof *s.names);
+    qry_view_close(&view);
+    return rc;
 }
 
 /* type, q and max from the query string or the body. */
@@ -79,13 +119,5 @@ int tsd_ep_suggest(struct tsd_job *job, struct ts_error *err)
         return ts_error_set(err, TS_EINVAL, "Unable to parse 'max' as a number");
     if (max <= 0)
         max = SUGGEST_DEFAULT;
-    struct suggest s = {.printable = q.n == 0 && req->d->set.rules.compat};
-    ts_buf_init(&s.text, 0);
-    ts_json_init(&s.json, &s.text);
-    ts_json_arr(&s.json);
-    sto_uid_suggest(sto_store_catalog(req->d->store), kind, q, (size_t)max, suggest_each, &s);
-    ts_json_arr_end(&s.json);
-    int rc = ts_sink_write(tsd_job_sink(job), ts_buf_get(&s.text), err);
-    ts_buf_release(&s.text);
-    return rc;
+    return suggest_write(job, kind, q, (size_t)max, q.n == 0 && req->d->set.rules.compat, err);
 }

@@ -148,7 +148,7 @@ static int query_run(struct tsd_job *job, struct ts_error *err)
     TS_TRY(tsd_ep_query_parse(job, &spec, err));
     tsd_ep_query_settings(req, &spec);
     TS_TRY(query_delete(job, &spec, err));
-    tsd_kinds_apply(req->d->store, &spec);
+    tsd_kinds_apply(req->d->store, &spec, tsd_job_limit(job));
     if (tsd_job_at_once(job) && !query_is_small(&spec))
         return ts_error_set(err, TS_EBUSY, "the query may take long");
     tsd_query_begin_spec(job, &spec, NULL);

@@ -183,16 +183,21 @@ static int lines_scan(struct tsd_lines_run *r, uint32_t metric, const struct sto
 /* --- what is chosen --- */
 
 /* Ids of the values of "a|b"; names that do not exist match nothing. */
-static size_t lines_values(struct sto_catalog *cat, struct ts_slice text, uint32_t *ids)
+static int lines_values(struct tsd_lines_run *r, struct ts_slice text, uint32_t *ids, struct ts_slice *names,
+                        size_t *out_n, struct ts_error *err)
 {
     size_t n = 0;
     for (;;) {
         const char *bar = text.n ? memchr(text.p, '|', text.n) : NULL;
         struct ts_slice one = {text.p, bar ? (size_t)(bar - text.p) : text.n};
-        if (sto_uid_find(cat, STO_UID_TAGV, one, &ids[n]) == 0)
-            n++;
+        int rc = qry_view_find(&r->view, STO_UID_TAGV, one, &ids[n], err);
+        if (rc < 0 && rc != TS_ENOTFOUND)
+            return rc;
+        if (rc == 0)
+            names[n++] = one;
+        *out_n = n;
         if (!bar)
-            return n;
+            return 0;
         text = (struct ts_slice){bar + 1, text.n - one.n - 1};
     }
 }
@@ -207,19 +212,32 @@ static int lines_unknown(struct tsd_lines_run *r, enum sto_uid_kind kind, struct
     return TS_ENOTFOUND;
 }
 
+/* Look up a name here and in the remote store. */
+static int lines_find(struct tsd_lines_run *r, enum sto_uid_kind kind, struct ts_slice name, uint32_t *out_id,
+                      struct ts_error *err)
+{
+    int rc = qry_view_find(&r->view, kind, name, out_id, err);
+    return rc == TS_ENOTFOUND ? lines_unknown(r, kind, name, err) : rc;
+}
+
 static int lines_conds(struct tsd_lines_run *r, const struct tsd_lines_spec *spec, struct ts_arena *arena,
                        struct sto_tag_cond *conds, struct ts_error *err)
 {
+    struct qry_view_cond *remote = ts_arena_zalloc(arena, (spec->n_tags + 1) * sizeof(*remote));
+    r->conds = remote;
     for (size_t i = 0; i < spec->n_tags; i++) {
         struct ts_slice k = spec->tags[i].k, v = spec->tags[i].v;
         conds[i] = (struct sto_tag_cond){0};
-        if (sto_uid_find(r->cat, STO_UID_TAGK, k, &conds[i].tagk) < 0)
-            return lines_unknown(r, STO_UID_TAGK, k, err);
+        remote[i].tagk = k;
+        TS_TRY(lines_find(r, STO_UID_TAGK, k, &conds[i].tagk, err));
         if (ts_slice_is(v, "*"))
             continue;
         uint32_t *ids = ts_arena_alloc(arena, (v.n / 2 + 2) * sizeof(*ids));
-        conds[i].n_values = lines_values(r->cat, v, ids);
+        struct ts_slice *names = ts_arena_alloc(arena, (v.n / 2 + 2) * sizeof(*names));
+        TS_TRY(lines_values(r, v, ids, names, &conds[i].n_values, err));
         conds[i].values = ids;
+        remote[i].values = names;
+        remote[i].n_values = conds[i].n_values;
         if (conds[i].n_values == 0)
             return lines_unknown(r, STO_UID_TAGV, v, err);
     }
@@ -230,16 +248,20 @@ int tsd_lines__metric(struct tsd_lines_run *r, uint32_t metric, const struct tsd
                       const struct sto_tag_cond *conds, struct ts_error *err)
 {
     const struct sto_series *series[TSD_LINES_SERIES];
-    struct sto_select_ctl ctl = qry_select_ctl(r->budget);
     roaring_bitmap_t *set = NULL;
-    TS_TRY(sto_select(r->cat, metric, conds, spec->n_tags, false, &ctl, &set, err));
+    TS_TRY(qry_select_here(&r->view, metric, conds, spec->n_tags, false, r->budget, &set, err));
+    struct qry_view_ask ask = {.metric = qry_view_name(&r->view, STO_UID_METRIC, metric),
+                               .conds = r->conds,
+                               .n_conds = spec->n_tags,
+                               .from_ms = spec->from_ms,
+                               .to_ms = spec->to_ms};
+    int rc = qry_view_add(&r->view, &ask, r->budget, set, err);
     roaring_uint32_iterator_t it;
     roaring_init_iterator(set, &it);
-    int rc = 0;
     while (rc == 0 && it.has_value) {
         size_t n = 0;
         for (; it.has_value && n < TSD_LINES_SERIES; roaring_advance_uint32_iterator(&it)) {
-            series[n] = sto_series_get(r->cat, it.current_value);
+            series[n] = qry_view_series(&r->view, it.current_value);
             n += series[n] != NULL; /* it may have been forgotten meanwhile */
         }
         rc = qry_budget_look(r->budget, err);
@@ -250,13 +272,30 @@ int tsd_lines__metric(struct tsd_lines_run *r, uint32_t metric, const struct tsd
     return rc;
 }
 
+static void lines_ignore(void *arg, uint32_t id, struct ts_slice name)
+{
+    (void)arg, (void)id, (void)name;
+}
+
+/* Metrics that only the remote store has. */
+static int lines_foreign(struct tsd_lines_run *r, const struct tsd_lines_spec *spec,
+                         const struct sto_tag_cond *conds, struct ts_error *err)
+{
+    TS_TRY(qry_view_suggest(&r->view, STO_UID_METRIC, (struct ts_slice){"", 0}, SIZE_MAX, lines_ignore, NULL,
+                            err)); /* they enter the view */
+    const struct qry_view_names *found = &r->view.names[STO_UID_METRIC];
+    for (size_t i = 0; i < found->n; i++)
+        if (!sto_name_internal(found->names[i]))
+            TS_TRY(tsd_lines__metric(r, STO_FOREIGN + (uint32_t)i, spec, conds, err));
+    return 0;
+}
+
 static int lines_all(struct tsd_lines_run *r, const struct tsd_lines_spec *spec, struct ts_arena *arena,
                      struct ts_error *err)
 {
     uint32_t first = 1, last = sto_uid_max(r->cat, STO_UID_METRIC);
     if (spec->metric.n) {
-        if (sto_uid_find(r->cat, STO_UID_METRIC, spec->metric, &first) < 0)
-            return lines_unknown(r, STO_UID_METRIC, spec->metric, err);
+        TS_TRY(lines_find(r, STO_UID_METRIC, spec->metric, &first, err));
         last = first;
     }
     struct sto_tag_cond *conds = ts_arena_zalloc(arena, (spec->n_tags + 1) * sizeof(*conds));
@@ -264,10 +303,12 @@ static int lines_all(struct tsd_lines_run *r, const struct tsd_lines_spec *spec,
     size_t step = 0;
     for (uint32_t id = first; id <= last && id >= first; id++) {
         TS_TRY(qry_budget_step(r->budget, &step, err));
-        struct ts_slice name = sto_uid_name(r->cat, STO_UID_METRIC, id);
+        struct ts_slice name = qry_view_name(&r->view, STO_UID_METRIC, id);
         if (name.p && !sto_name_internal(name))
             TS_TRY(tsd_lines__metric(r, id, spec, conds, err));
     }
+    if (!spec->metric.n)
+        TS_TRY(lines_foreign(r, spec, conds, err));
     TS_TRY(tsd_lines__internal(r, spec, conds, arena, err));
     return tsd_lines__flush(r, 1, err);
 }

@@ -30,7 +30,8 @@ typedef int (*tsd_lines_fn)(void *arg, struct ts_slice text, struct ts_error *er
  * KiB; then histograms by metric and rollups by spec.
  *  @param limit  account of its memory, and when it has to end; may be NULL
  *  @param out_n  [out] points and histograms written; may be NULL
- *  @return 0; TS_ENOTFOUND (no such metric, tag key or tag value); TS_ELIMIT, TS_ECANCELLED, TS_ETIMEOUT by limit; what emit or the scan
+ *  Series that only the remote store has are written too, after those of this store, but not their histograms.
+ *  @return 0; TS_ENOTFOUND (no such metric, tag key or tag value); TS_EBACKEND: the remote store does not answer; TS_ELIMIT, TS_ECANCELLED, TS_ETIMEOUT by limit; what emit or the scan
  *          returned */
 int tsd_lines_export(struct sto_store *st, const struct tsd_lines_spec *spec, struct qry_limit *limit,
                      tsd_lines_fn emit, void *arg, uint64_t *out_n, struct ts_error *err);

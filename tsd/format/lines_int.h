@@ -15,17 +15,18 @@
 
 /* One export under way. */
 struct tsd_lines_run {
-    struct sto_catalog *cat;   /* names */
-    struct qry_view view;      /* the same, with those of the remote store */
-    struct sto_snap *snap;     /* what is read */
-    struct qry_budget *budget; /* memory and end of the run; borrowed */
-    tsd_lines_fn emit;         /* where text goes */
-    void *arg;                 /* for emit */
-    struct ts_buf out;         /* text not emitted yet */
-    struct ts_buf front, back; /* "metric " and " k=v k=v\n" of the row's series */
-    struct ts_slice lead;      /* stands before the metric: "rollup 1h-sum " */
-    struct ts_slice metric;    /* users' name of an internal one; p NULL: the series' own */
-    uint64_t n;                /* points, histograms */
+    struct sto_catalog *cat;           /* names */
+    struct qry_view view;              /* the same, with those of the remote store */
+    const struct qry_view_cond *conds; /* conditions on series of the remote store; memory of the caller */
+    struct sto_snap *snap;             /* what is read */
+    struct qry_budget *budget;         /* memory and end of the run; borrowed */
+    tsd_lines_fn emit;                 /* where text goes */
+    void *arg;                         /* for emit */
+    struct ts_buf out;                 /* text not emitted yet */
+    struct ts_buf front, back;         /* "metric " and " k=v k=v\n" of the row's series */
+    struct ts_slice lead;              /* stands before the metric: "rollup 1h-sum " */
+    struct ts_slice metric;            /* users' name of an internal one; p NULL: the series' own */
+    uint64_t n;                        /* points, histograms */
 };
 /** Begin; st and budget are borrowed. */
 void tsd_lines__open(struct tsd_lines_run *r, struct sto_store *st, struct qry_budget *budget,

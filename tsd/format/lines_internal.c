@@ -167,7 +167,6 @@ static int histogram_lines(struct tsd_lines_run *r, struct ts_slice metric, cons
                            const struct sto_tag_cond *conds, struct ts_arena *arena, struct ts_error *err)
 {
     struct hist h = {.r = r};
-    struct sto_select_ctl ctl = qry_select_ctl(r->budget);
     roaring_bitmap_t *set;
     TS_TRY(qry_buckets_find(&r->view, metric, arena, &h.buckets, err));
     if (!h.buckets.n)
@@ -175,7 +174,7 @@ static int histogram_lines(struct tsd_lines_run *r, struct ts_slice metric, cons
     h.metrics = ts_arena_zalloc(arena, h.buckets.n * sizeof *h.metrics);
     for (size_t b = 0; b < h.buckets.n; b++)
         (void)sto_uid_find(r->cat, STO_UID_METRIC, h.buckets.metrics[b], &h.metrics[b]);
-    TS_TRY(sto_select(r->cat, h.metrics[0], conds, spec->n_tags, false, &ctl, &set, err));
+    TS_TRY(qry_select_here(&r->view, h.metrics[0], conds, spec->n_tags, false, r->budget, &set, err));
     r->lead = TS_SLICE_LIT("histogram ");
     r->metric = metric;
     roaring_uint32_iterator_t it;

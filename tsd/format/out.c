@@ -84,7 +84,7 @@ int tsd_out_begin(struct tsd_out *o, struct sto_store *store, struct ts_error *e
         o->notes = store;
     if (!o->spec->by_on && o->spec->global_annotations)
         tsd_notes_global(store, o->spec->start_ms, o->spec->end_ms, &o->globals);
-    o->cat = sto_store_catalog(store);
+    o->cat = sto_store_remote(store) ? NULL : sto_store_catalog(store);
     return o->format->begin(o, err);
 }
 

@@ -58,15 +58,16 @@ struct tsd_out {
     const struct qry_stats *stats;       /* of the run, NULL: none kept */
     struct qry_limit *limit;             /* of the run; may be NULL */
     struct tsd_out_kept *kept;           /* series that wait for the end (kept.c); owned, NULL: none */
-    struct sto_catalog *cat;             /* of the store; NULL before tsd_out_run */
-    struct ts_buf scratch;               /* head of a series */
-    const struct qry_head *head;         /* totals: their columns, borrowed */
-    size_t n;                            /* series or rows written */
-    size_t *n_of;                        /* series of each sub query; NULL: not counted */
-    struct sto_store *notes;             /* json: has notes on series, to be shown; NULL = none */
-    struct ts_buf globals;               /* json: array of global notes; empty = none to show */
-    int64_t time_hi;                     /* json: seconds / 10000 whose digits are in time_text; -1 = none */
-    char time_text[8];                   /* six digits */
+    struct sto_catalog
+        *cat; /* for ids of tag keys; NULL before tsd_out_run, and if clients see the ids of a remote store */
+    struct ts_buf scratch;       /* head of a series */
+    const struct qry_head *head; /* totals: their columns, borrowed */
+    size_t n;                    /* series or rows written */
+    size_t *n_of;                /* series of each sub query; NULL: not counted */
+    struct sto_store *notes;     /* json: has notes on series, to be shown; NULL = none */
+    struct ts_buf globals;       /* json: array of global notes; empty = none to show */
+    int64_t time_hi;             /* json: seconds / 10000 whose digits are in time_text; -1 = none */
+    char time_text[8];           /* six digits */
 };
 /** Prepare; spec and sink are borrowed. */
 void tsd_out_init(struct tsd_out *o, const struct tsd_out_format *format, const struct qry_spec *spec,

@@ -39,6 +39,8 @@ int tsd_meta_req_run(struct tsd_meta_req *a, struct ts_error *err)
         bool below = asks[i].path[n - 1] == '*' && a->path.n >= n && !memcmp(a->path.p, asks[i].path, n - 1);
         if (!below && !ts_slice_is(a->path, asks[i].path))
             continue;
+        if (a->limit && asks[i].run != tsd_handle_search && asks[i].run != tsd_meta_req_find)
+            a->limit->allow_partial = false; /* these change something, or answer for one thing */
         ts_buf_init(&a->text, 0);
         qry_view_open(&a->view, a->store, a->limit);
         int rc = asks[i].run(a, err);

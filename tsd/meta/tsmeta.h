@@ -32,7 +32,7 @@ struct tsd_tsmeta_points {
     uint64_t n;                /* how many */
     int64_t first_ms, last_ms; /* times of the first and the last; 0 if there is none */
 };
-/** Count the points of a series of a view: from summaries where they are exact. limit: account of its memory, and when to give up; may be
+/** Count the points of a series of a view (NULL: the catalog): from summaries where they are exact. limit: account of its memory, and when to give up; may be
  * NULL. */
 int tsd_tsmeta_points(struct sto_store *st, const struct qry_view *view, const struct sto_series *s,
                       struct qry_limit *limit, struct tsd_tsmeta_points *out, struct ts_error *err);

@@ -92,15 +92,15 @@ static void test_export__metadata_of_a_series_keeps_to_a_limit(void **state)
     struct ts_error err = {0};
     (void)state;
     fill();
-    assert_int_equal(tsd_tsmeta_points(t.store, series(), &all, &points, &err), 0);
+    assert_int_equal(tsd_tsmeta_points(t.store, NULL, series(), &all, &points, &err), 0);
     assert_int_equal(points.n, 3000);
     assert_true(atomic_load(&all.memory->peak_bytes) > 4096);
     assert_true(atomic_load(&all.memory->used_bytes) == 0);
-    assert_int_equal(tsd_tsmeta_points(t.store, series(), &some, &points, &err), TS_ELIMIT);
+    assert_int_equal(tsd_tsmeta_points(t.store, NULL, series(), &some, &points, &err), TS_ELIMIT);
     assert_non_null(strstr(err.text, "query_max_bytes"));
     assert_true(atomic_load(&some.memory->used_bytes) == 0);
-    assert_int_equal(tsd_tsmeta_points(t.store, series(), &gone, &points, &err), TS_ECANCELLED);
-    assert_int_equal(tsd_tsmeta_points(t.store, series(), NULL, &points, &err), 0);
+    assert_int_equal(tsd_tsmeta_points(t.store, NULL, series(), &gone, &points, &err), TS_ECANCELLED);
+    assert_int_equal(tsd_tsmeta_points(t.store, NULL, series(), NULL, &points, &err), 0);
     assert_int_equal(points.n, 3000);
 }
 

@@ -123,7 +123,9 @@ void tsd_query_begin_spec(struct tsd_job *job, const struct qry_spec *spec, cons
     ts_buf_init(&echo, 0);
     ts_buf_init(&what, 0);
     ts_json_init(&j, &echo);
-    qry_echo(spec, sto_store_catalog(tsd_job_req(job)->d->store), &j);
+    struct sto_store *store = tsd_job_req(job)->d->store;
+    qry_echo(spec, sto_store_remote(store) ? NULL : sto_store_catalog(store),
+             &j); /* ids of clients are others */
     ts_buf_char(&what, '{');
     if (member) {
         ts_buf_slice(&what, ts_buf_get(member));

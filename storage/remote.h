@@ -8,7 +8,8 @@
  *
  *   engine/ship    hours that changed -> ship, delete_range -> marks in the manifest
  *   queries        fetch -> rows that are merged with those of memstores and files
- *   small cells    cell_get, cell_cas, cell_each
+ *   annotations    fetch -> those of the series and hours that are read, or of all series (global ones)
+ *   small cells    cell_get, cell_cas
  *
  * Series are identified by their names, since the catalog's numbers mean nothing elsewhere. A remote store
  * with ids of its own may cache them by `key`, the number of the series in the catalog, which never refers to
@@ -114,9 +115,19 @@ struct sto_remote_cond {
     const struct ts_slice *values; /* accepted values; n_values 0 = any */
     size_t n_values;
 };
+/* An annotation that a fetch has found. All pointers are borrowed until return. */
+struct sto_remote_note {
+    const struct sto_remote_series *series; /* NULL: a global one */
+    int64_t start_ms;                       /* its start time, as remote_cell.h has it in keys */
+    struct ts_slice record;                 /* as the value of its small cell (remote_cell.h) */
+};
+/* Receives an annotation; otherwise as sto_fetch_row_fn. */
+typedef int (*sto_fetch_note_fn)(void *arg, const struct sto_remote_note *note, size_t pos,
+                                 struct ts_error *err);
 /* What to read. All pointers are borrowed until the call returns. */
 struct sto_fetch {
-    struct ts_slice metric; /* every series read belongs to it */
+    /* every series read belongs to it; empty: global annotations are read, which have no series and no points */
+    struct ts_slice metric;
     /* n_series of them, all of the metric; NULL: all series that match conds */
     const struct sto_remote_series *series;
     size_t n_series;
@@ -125,6 +136,11 @@ struct sto_fetch {
     int64_t from_ms, to_ms; /* from <= t <= to; STO_MIN_TS_MS..STO_MAX_TS_MS */
     /* return one row without cells for each series that has points in the hours of the range */
     bool series_only;
+    /* NULL: no annotations. Otherwise it is called with arg of the call for each annotation of these series that starts in
+     * from <= start <= to, in any order, also where there are no points; not with series_only. One that cannot be read is
+     * left out and counted (status). Those with a start time that the remote store keeps in another hour than that of the
+     * time are not found */
+    sto_fetch_note_fn note;
 };
 /* Receives a row; pos is the index in fetch->series, or SIZE_MAX. The row is borrowed until return. A result
  * below 0 ends the call, which returns it; *err is then set. Within one fetch, one thread at a time calls it.
@@ -169,7 +185,10 @@ struct sto_remote_ops {
      * any order. Blocks.
      *
      * The caller divides large requests, by time or by series; several calls may run at the same time. Cost:
-     * the memory of a few rows, besides what `each` keeps.
+     * the memory of a few rows, besides what `each` keeps. The annotations of f->note come from the rows that are read for
+     * points anyway.
+     *
+     * @param each  NULL: only annotations are read, which takes less time where the remote store can select them
      */
     int (*fetch)(struct sto_remote *r, const struct sto_fetch *f, const struct sto_remote_call *call,
                  sto_fetch_row_fn each, void *arg, struct ts_error *err);
@@ -199,12 +218,6 @@ struct sto_remote_ops {
      * changed. Blocks. */
     int (*cell_cas)(struct sto_remote *r, struct ts_slice key, struct ts_slice expected,
                     struct ts_slice value, const struct sto_remote_call *call, struct ts_error *err);
-    /** Report small cells with from <= key < to (empty: no bound) in byte order, until each returns false.
-     * Blocks. */
-    int (*cell_each)(struct sto_remote *r, struct ts_slice from, struct ts_slice to,
-                     const struct sto_remote_call *call,
-                     bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg,
-                     struct ts_error *err);
     /** Report counters and states; the unit is part of the name: each(arg, "rows", 5). Does not wait for
      * the network. */
     void (*status)(struct sto_remote *r, void (*each)(void *arg, const char *name, uint64_t value),

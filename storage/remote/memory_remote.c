@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "base/time.h"
+#include "storage/remote_cell.h"
 #include "storage/remote/memory_rows.h"
 
 /* A small cell. */
@@ -239,12 +240,16 @@ static int fetch_all(struct fetching *w, struct ts_error *err)
     return 0;
 }
 
+static int fetch_notes(struct fetching *w, struct ts_error *err);
+
 static int fetch(struct sto_remote *r, const struct sto_fetch *f, const struct sto_remote_call *call,
                  sto_fetch_row_fn each, void *arg, struct ts_error *err)
 {
     struct fetching w = {.m = mine(r), .f = f, .call = call, .each = each, .arg = arg};
     TS_TRY(enter(w.m, call, err));
-    int rc = fetch_all(&w, err);
+    int rc = each ? fetch_all(&w, err) : 0;
+    if (rc == 0 && f->note)
+        rc = fetch_notes(&w, err);
     sto_cells_release(&w.cells);
     return leave(w.m, rc);
 }
@@ -408,19 +413,43 @@ static int cell_cas(struct sto_remote *r, struct ts_slice key, struct ts_slice e
     return leave(m, 0);
 }
 
-static int cell_each(struct sto_remote *r, struct ts_slice from, struct ts_slice to,
-                     const struct sto_remote_call *call,
-                     bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg,
-                     struct ts_error *err)
+/* --- annotations --- */
+
+static bool same_series(const struct sto_remote_series *a, const struct sto_remote_series *b)
 {
-    struct memory_remote *m = mine(r);
-    TS_TRY(enter(m, call, err));
-    for (size_t i = cell_at(m, from); i < m->n_cells; i++) {
-        struct ts_slice key = ts_buf_get(&m->cells[i].key);
-        if ((to.n && ts_slice_cmp(key, to) >= 0) || !each(arg, key, ts_buf_get(&m->cells[i].value)))
-            break;
+    bool same = ts_slice_eq(a->metric, b->metric) && a->n_tags == b->n_tags;
+    for (size_t i = 0; i < a->n_tags && same; i++)
+        same = ts_slice_eq(a->tags[i].k, b->tags[i].k) && ts_slice_eq(a->tags[i].v, b->tags[i].v);
+    return same;
+}
+
+/* Report an annotation, once for each requested series that it belongs to. */
+static int fetch_note(struct fetching *w, const struct sto_remote_cell *at, struct ts_slice record,
+                      struct ts_error *err)
+{
+    const struct sto_fetch *f = w->f;
+    bool is_global = at->series.metric.n == 0;
+    struct sto_remote_note note = {is_global ? NULL : &at->series, at->start_ms, record};
+    if (at->start_ms < f->from_ms || at->start_ms > f->to_ms || is_global != (f->metric.n == 0))
+        return 0;
+    if (is_global || !f->series)
+        return is_global || conds_meet(f, &at->series) ? f->note(w->arg, &note, SIZE_MAX, err) : 0;
+    for (size_t i = 0; i < f->n_series; i++)
+        if (same_series(&f->series[i], &at->series))
+            TS_TRY(f->note(w->arg, &note, i, err));
+    return 0;
+}
+
+static int fetch_notes(struct fetching *w, struct ts_error *err)
+{
+    struct sto_remote_tag tags[STO_REMOTE_CELL_MAX_TAGS];
+    struct sto_remote_cell at;
+    for (size_t i = 0; i < w->m->n_cells; i++) {
+        const struct cell *c = &w->m->cells[i];
+        if (sto_remote_cell_parse(ts_buf_get(&c->key), tags, &at) == 0 && at.kind == STO_REMOTE_ANNOTATION)
+            TS_TRY(fetch_note(w, &at, ts_buf_get(&c->value), err));
     }
-    return leave(m, 0);
+    return 0;
 }
 
 /* --- state --- */
@@ -484,7 +513,6 @@ static const struct sto_remote_ops ops = {.name = "memory",
                                           .rename = rename_one,
                                           .cell_get = cell_get,
                                           .cell_cas = cell_cas,
-                                          .cell_each = cell_each,
                                           .status = status,
                                           .check = check};
 

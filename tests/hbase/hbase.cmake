@@ -24,7 +24,7 @@ foreach(name thrift_live hbase_rules contract_live)
   endforeach()
   add_dependencies(core_tests ${name})
 endforeach()
-target_sources(contract_live PRIVATE unit/storage/remote_contract.c)
+target_sources(contract_live PRIVATE unit/storage/remote_contract.c unit/storage/remote_contract_notes.c)
 
 # Programs for a real HBase only (docs/TESTING.md, "Real HBase" and "Long tier")
 foreach(name ids_live bench_fetch bench_ship)

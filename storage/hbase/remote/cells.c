@@ -228,12 +228,3 @@ int sto_hbase__cell_cas(struct sto_remote *r, struct ts_slice key, struct ts_sli
     end(&c);
     return rc;
 }
-
-int sto_hbase__cell_each(struct sto_remote *r, struct ts_slice from, struct ts_slice to,
-                         const struct sto_remote_call *call,
-                         bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg,
-                         struct ts_error *err)
-{
-    (void)r, (void)from, (void)to, (void)call, (void)each, (void)arg;
-    return ts_error_set(err, TS_ENOTFOUND, "small cells cannot be listed in HBase");
-}

@@ -7,6 +7,7 @@
  *   fetch_scan.c     rows of a range of keys
  *   fetch_gets.c     rows of computed keys
  *   fetch_row.c      a row: which series it belongs to, its points, to the caller
+ *   fetch_note.c     annotations of a row
  *   fetch_met.c      series by their TSUIDs
  *
  * Threads    several readers work at the same time, each with a session of its own and a thread of its own; struct sto_hbase__fetch is shared by
@@ -79,10 +80,10 @@ struct sto_hbase__fetch {
     struct sto_hbase *h;
     const struct sto_fetch *f;
     struct sto_remote_call limits; /* of the whole fetch; deadline_ns is set */
-    sto_fetch_row_fn each;         /* under deliver_mu */
-    void *arg;
+    sto_fetch_row_fn each;         /* under deliver_mu; NULL: only annotations are read */
+    void *arg;                     /* of each and of f->note */
 
-    uint64_t metric;                /* id */
+    uint64_t metric;                /* id; 0 = global annotations */
     uint32_t first_h, last_h;       /* hours */
     struct sto_hbase__cond *conds;  /* owned: n_conds of them, ascending by tagk */
     size_t n_conds, conds_bytes;    /* number, memory */
@@ -132,6 +133,7 @@ struct sto_hbase__reader {
     struct sto_hbase__row row;
     struct sto_hbase__table met; /* series that were found; forgotten from time to time */
     struct ts_buf doubtful; /* series_only: rows whose first cell is no point: [bytes of the key, 4][key] */
+    struct ts_buf record;   /* of an annotation */
     pthread_t thread;
 };
 /** Empty; no session. */
@@ -161,6 +163,14 @@ int sto_hbase__row_end(struct sto_hbase__reader *r, struct ts_slice key, struct 
 /** Give the series of the present row to the caller (series_only), unless it was before. */
 int sto_hbase__row_report(struct sto_hbase__reader *r, struct sto_hbase__met *met, uint32_t base_s,
                           struct ts_error *err);
+/** Give an annotation of the present row to the caller, if it starts within the range. *why is filled if its document cannot be
+ * read, which is no error. Errors: those of the caller's function; TS_ELIMIT. */
+int sto_hbase__row_note(struct sto_hbase__reader *r, struct ts_slice document, struct ts_error *why,
+                        struct ts_error *err);
+/** Append the filter that lets annotations alone pass; more: after another filter. */
+void sto_hbase__filter_notes(bool more, struct ts_buf *out);
+/** Does the fetch end: a reader has failed, or the caller has cancelled it? TS_ECANCELLED. */
+int sto_hbase__fetch_ended(const struct sto_hbase__fetch *x, struct ts_error *err);
 /** Is a cell with this qualifier a point, or several? */
 bool sto_hbase__is_point(struct ts_slice qualifier);
 /** TS_ELIMIT: a buffer was refused n bytes by its account, which is named, or there is no memory. */

@@ -245,11 +245,29 @@ static int make_filter(struct sto_hbase__fetch *x, struct ts_error *err)
     sto_hbase__filter_conds(&x->h->opts.schema, x->conds, x->n_conds, &x->filter);
     if (x->f->series_only)
         ts_buf_printf(&x->filter, "%sFirstKeyOnlyFilter() AND KeyOnlyFilter()", x->filter.n ? " AND " : "");
+    else if (!x->each)
+        sto_hbase__filter_notes(x->filter.n > 0, &x->filter);
     return x->filter.failed ? sto_hbase__refused(&x->filter, x->filter.n, "a filter of rows", err) : 0;
+}
+
+/* The rows of global annotations have no series, and stand in one place. */
+static int prepare_global(struct sto_hbase__fetch *x, struct ts_error *err)
+{
+    struct sto_hbase__met *met;
+    if (!x->f->note || !set_hours(x))
+        return 0;
+    TS_TRY(sto_hbase__table_add(&x->wanted, (struct ts_slice){"", 1}, &met, err));
+    met->pos = SIZE_MAX;
+    met->naming = STO_HBASE__NAMED;
+    TS_TRY(make_filter(x, err));
+    TS_TRY(add_part(x, (struct sto_hbase__part){0, x->first_h, x->last_h}, err));
+    return 1;
 }
 
 int sto_hbase__fetch_prepare(struct sto_hbase__fetch *x, struct sto_hbase_session *s, struct ts_error *err)
 {
+    if (x->f->metric.n == 0)
+        return prepare_global(x, err);
     if (!set_hours(x) || (x->f->series && x->f->n_series == 0))
         return 0;
     int rc = find_conds(x, s, err);

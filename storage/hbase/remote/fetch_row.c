@@ -48,7 +48,7 @@ static bool is_regular(struct sto_hbase__reader *r, struct ts_slice key, bool co
     struct ts_error why = {0};
     int rc = sto_hbase_rowkey_parse(schema, key, k, &why);
     if (rc == 0 && k->global)
-        return false;
+        return r->x->metric == 0;
     if (rc == 0 && sto_hbase_rowkey_check(schema, k, &why) == 0)
         return true;
     if (rc == 0) {
@@ -93,8 +93,8 @@ int sto_hbase__row_judge(struct sto_hbase__reader *r, struct ts_slice key, bool 
     uint32_t hour = k.base_s / STO_HBASE_ROW_S;
     if (hour < x->first_h || hour > x->last_h)
         return 0;
-    struct ts_slice tsuid = tsuid_of(&x->h->opts.schema, key, bytes);
-    if (x->f->series) {
+    struct ts_slice tsuid = k.global ? (struct ts_slice){"", 1} : tsuid_of(&x->h->opts.schema, key, bytes);
+    if (x->f->series || k.global) {
         *out = sto_hbase__table_find(&x->wanted, tsuid);
         return 0;
     }
@@ -163,13 +163,19 @@ int sto_hbase__row_hold(struct sto_hbase__reader *r, struct ts_error *err)
 
 /* --- to the caller --- */
 
-static int deliver(struct sto_hbase__fetch *x, const struct sto_remote_row *row, size_t pos,
-                   struct ts_error *err)
+int sto_hbase__fetch_ended(const struct sto_hbase__fetch *x, struct ts_error *err)
 {
     const _Atomic bool *cancel = x->limits.cancel;
     if (atomic_load_explicit(&x->stop, memory_order_relaxed) ||
         (cancel && atomic_load_explicit(cancel, memory_order_relaxed)))
         return ts_error_set(err, TS_ECANCELLED, "reading rows from HBase was cancelled");
+    return 0;
+}
+
+static int deliver(struct sto_hbase__fetch *x, const struct sto_remote_row *row, size_t pos,
+                   struct ts_error *err)
+{
+    TS_TRY(sto_hbase__fetch_ended(x, err));
     int rc = x->each(x->arg, row, pos, err);
     if (rc < 0)
         sto_hbase__fetch_fail(x, rc, err);
@@ -204,10 +210,14 @@ int sto_hbase__row_report(struct sto_hbase__reader *r, struct sto_hbase__met *me
     return deliver_all(r->x, met, base_s, NULL, err);
 }
 
-/* What is being decoded, for messages. */
+/* What is being decoded. */
 struct decoding {
-    struct sto_hbase *h;
-    struct ts_slice key;
+    struct sto_hbase__reader *r;
+    struct sto_hbase *h; /* for messages and counters */
+    struct ts_slice key; /* the same */
+    size_t n_damaged;    /* annotations that cannot be read */
+    int rc;              /* of the caller's function */
+    struct ts_error err;
 };
 
 static void on_finding(void *arg, size_t cell, enum sto_hbase_finding finding, const char *text)
@@ -228,6 +238,19 @@ static void on_histogram(void *arg, size_t cell, uint32_t off_ms)
     const struct decoding *d = arg;
     (void)cell, (void)off_ms;
     sto_hbase__count(&d->h->fetched.n_histograms, 1);
+}
+
+static void on_annotation(void *arg, size_t cell, uint32_t off_ms)
+{
+    struct decoding *d = arg;
+    struct ts_error why = {0};
+    (void)off_ms; /* the start time in the document counts */
+    if (d->rc == 0)
+        d->rc = sto_hbase__row_note(d->r, d->r->row.cells[cell].value, &why, &d->err);
+    if (d->rc == 0 && why.code) {
+        d->n_damaged++;
+        on_finding(d, cell, STO_HBASE_DAMAGED, why.text);
+    }
 }
 
 /* The cells of a sorted row within the range; borrowed. */
@@ -279,14 +302,21 @@ int sto_hbase__row_end(struct sto_hbase__reader *r, struct ts_slice key, struct 
         return 0;
     if (x->f->series_only)
         return end_key_only(r, key, err);
-    struct decoding d = {x->h, key};
-    struct sto_hbase_visitor visitor = {.histogram = on_histogram, .finding = on_finding, .arg = &d};
+    struct decoding d = {.r = r, .h = x->h, .key = key};
+    struct sto_hbase_visitor visitor = {.annotation = x->f->note ? on_annotation : NULL,
+                                        .histogram = on_histogram,
+                                        .finding = on_finding,
+                                        .arg = &d};
     TS_TRY(
         sto_hbase_error(sto_hbase_columns_decode(&r->columns, row->cells, row->n_cells, &visitor, err), err));
     struct sto_hbase__fetched *n = &x->h->fetched;
     sto_hbase__count(&n->n_cells, row->n_cells);
-    if (r->columns.n_damaged)
-        sto_hbase__count(&n->n_damaged, r->columns.n_damaged);
+    if (r->columns.n_damaged + d.n_damaged)
+        sto_hbase__count(&n->n_damaged, r->columns.n_damaged + d.n_damaged);
+    if (d.rc < 0)
+        return ts_error_set(err, d.rc, "%s", d.err.text);
+    if (!x->each)
+        return 0;
     if (r->columns.n_contradicting)
         sto_hbase__count(&n->n_contradicting, r->columns.n_contradicting);
     struct sto_cells cells = clip(x->f, (int32_t)(row->base_s / STO_HBASE_ROW_S), &r->columns.cells);
@@ -306,6 +336,8 @@ void sto_hbase__reader_init(struct sto_hbase__reader *r, struct sto_hbase__fetch
     r->row.held.budget = x->limits.memory;
     ts_buf_init(&r->doubtful, 0);
     r->doubtful.budget = x->limits.memory;
+    ts_buf_init(&r->record, 0);
+    r->record.budget = x->limits.memory;
 }
 
 void sto_hbase__reader_release(struct sto_hbase__reader *r)
@@ -315,4 +347,5 @@ void sto_hbase__reader_release(struct sto_hbase__reader *r)
     ts_buf_release(&r->row.held);
     sto_hbase__table_clear(&r->met);
     ts_buf_release(&r->doubtful);
+    ts_buf_release(&r->record);
 }

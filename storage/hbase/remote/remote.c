@@ -58,7 +58,6 @@ static const struct sto_remote_ops OPS = {
     .rename = sto_hbase__rename,
     .cell_get = sto_hbase__cell_get,
     .cell_cas = sto_hbase__cell_cas,
-    .cell_each = sto_hbase__cell_each,
     .status = h_status,
     .check = sto_hbase__check,
 };

@@ -63,10 +63,6 @@ int sto_hbase__cell_get(struct sto_remote *r, struct ts_slice key, const struct 
                         struct ts_buf *out, struct ts_error *err);
 int sto_hbase__cell_cas(struct sto_remote *r, struct ts_slice key, struct ts_slice expected,
                         struct ts_slice value, const struct sto_remote_call *call, struct ts_error *err);
-int sto_hbase__cell_each(struct sto_remote *r, struct ts_slice from, struct ts_slice to,
-                         const struct sto_remote_call *call,
-                         bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg,
-                         struct ts_error *err);
 /* check.c */
 int sto_hbase__check(struct sto_remote *r, bool repair, const struct sto_remote_call *call,
                      void (*found)(void *arg, const char *text), void *arg, struct ts_error *err);

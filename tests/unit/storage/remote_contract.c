@@ -3,6 +3,7 @@
  */
 #include "tests/unit/storage/remote_contract.h"
 
+#include "tests/unit/storage/remote_contract_int.h"
 #include "tests/unit/storage/remote_kit.h"
 
 static struct sto_remote *(*open_remote)(void);
@@ -342,12 +343,6 @@ static void points_stay_with_a_renamed_name(void **state)
 
 /* --- small cells --- */
 
-static bool join_cells(void *arg, struct ts_slice key, struct ts_slice value)
-{
-    ts_buf_printf(arg, "%.*s=%.*s,", (int)key.n, key.p, (int)value.n, value.p);
-    return true;
-}
-
 static int cas(struct sto_remote *r, const char *key, const char *expected, const char *value)
 {
     struct ts_error err = {0};
@@ -367,19 +362,11 @@ static void small_cells_change_by_compare_and_set(void **state)
     assert_int_equal(cas(r, "b", "", "1"), 0);
     assert_int_equal(cas(r, "b", "", "2"), TS_EEXIST);
     assert_int_equal(cas(r, "b", "1", "2"), 0);
-    assert_int_equal(cas(r, "a", "", "0"), 0);
-    assert_int_equal(cas(r, "c", "", "3"), 0);
     assert_int_equal(r->ops->cell_get(r, TS_SLICE_LIT("b"), NULL, &out, &err), 0);
     assert_true(ts_slice_is(ts_buf_get(&out), "2"));
-    ts_buf_clear(&out);
-    assert_int_equal(r->ops->cell_each(r, TS_SLICE_LIT("a"), TS_SLICE_LIT("c"), NULL, join_cells, &out, &err),
-                     0);
-    assert_true(ts_slice_is(ts_buf_get(&out), "a=0,b=2,"));
     assert_int_equal(cas(r, "b", "2", ""), 0);
     ts_buf_clear(&out);
-    assert_int_equal(r->ops->cell_each(r, TS_SLICE_LIT(""), TS_SLICE_LIT(""), NULL, join_cells, &out, &err),
-                     0);
-    assert_true(ts_slice_is(ts_buf_get(&out), "a=0,c=3,"));
+    assert_int_equal(r->ops->cell_get(r, TS_SLICE_LIT("b"), NULL, &out, &err), TS_ENOTFOUND);
     ts_buf_release(&out);
 }
 
@@ -484,6 +471,8 @@ int remote_contract_run(const char *name, struct sto_remote *(*open)(void),
         CASE(names_get_ids),
         CASE(points_stay_with_a_renamed_name),
         CASE(small_cells_change_by_compare_and_set),
+        CASE(remote_contract__a_fetch_reads_annotations),
+        CASE(remote_contract__a_fetch_ends_when_annotations_are_refused),
         CASE(callers_may_run_at_the_same_time),
         CASE(a_whole_store_has_no_faults),
     };

@@ -9,7 +9,7 @@
 
 /* What the remote store lacks; tests of it are reported as skipped. */
 struct remote_contract_opts {
-    bool no_small_cells; /* cell_get, cell_cas, cell_each; shipping at the same time is tested all the same */
+    bool no_small_cells; /* cells with keys of any form; shipping at the same time is tested all the same */
     bool no_check;       /* check */
 };
 /** Run all of them. open returns an empty remote store for each test, which is closed after it; opts may be NULL. Returns

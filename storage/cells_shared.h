@@ -5,8 +5,15 @@
  * changed it since the remote store was read; otherwise the remote store is read again. No lock is held while the network is
  * waited for.
  *
- * A cell that only the copy has may have been written before there was a remote store, or deleted there by another program. It
- * stays, so that nothing is lost, and is written to the remote store when it is changed here.
+ * A cell that only the copy has may have been written before there was a remote store, or deleted there by another program. To
+ * tell them apart, the map has a second cell for each one that the remote store is known to have had: STO_SHARED_SEEN and the
+ * key, with the length and the CRC-32C of the value. If the copy still has that value, another program has deleted the cell,
+ * and it is deleted here too. Otherwise it stays, so that nothing is lost, and is written to the remote store when it is
+ * changed here.
+ *
+ * What a fetch has read (sto_fetch.note) is older than what it is compared with when a cell is changed here at the same time. So
+ * it is taken for the truth only if no change has run since before the fetch (sto_shared_stamp); otherwise the cell is
+ * read again.
  *
  * Threads    any thread that may wait for the network; TS_EBUSY in others (ts_fs_set_nowait)
  */
@@ -16,10 +23,18 @@
 #include "storage/cells.h"
 #include "storage/remote_cell.h"
 
+#include <stdatomic.h>
+
 #define STO_SHARED_WRITE_MS                                                                                  \
     5000 /* after this time a change fails that the remote store has not acknowledged */
 #define STO_SHARED_READ_MS 2000 /* after this time a read is answered from the copy */
 
+#define STO_SHARED_SEEN "remote/" /* keys of the second cells begin with it */
+
+/* Changes of shared cells, counted. */
+struct sto_shared_changes {
+    _Atomic uint64_t n_begun, n_ended;
+};
 /* Where shared cells are. */
 struct sto_shared_cells {
     struct sto_cellmap *map;   /* the copy */
@@ -27,7 +42,8 @@ struct sto_shared_cells {
     /* Appends the key that a cell has in the remote store (remote_cell.h). TS_ENOTFOUND: it is not shared. May be NULL:
      * nothing is shared */
     int (*key)(void *arg, struct ts_slice key, struct ts_buf *out);
-    void *arg; /* argument of key */
+    void *arg;                          /* argument of key */
+    struct sto_shared_changes *changes; /* counters that all users of the map share */
 };
 
 /** As sto_cellmap_put. For a shared cell also TS_EBACKEND: the remote store has not acknowledged the change, which is not
@@ -44,6 +60,17 @@ int sto_shared_cas(const struct sto_shared_cells *s, struct ts_slice key, struct
  * @return 0, also for a cell that is not shared; TS_EBACKEND: the copy stays as it was
  */
 int sto_shared_refresh(const struct sto_shared_cells *s, struct ts_slice key, bool must,
+                       struct ts_error *err);
+
+/** A moment before a fetch, for sto_shared_seen and sto_shared_missing. */
+uint64_t sto_shared_stamp(const struct sto_shared_cells *s);
+/** A fetch that began after the stamp has found a cell: correct the copy. It becomes durable with a later change. Reads the
+ * remote store only if cells were changed here at the same time. Errors as sto_shared_refresh and sto_cellmap_cas. */
+int sto_shared_seen(const struct sto_shared_cells *s, struct ts_slice key, struct ts_slice value,
+                    uint64_t stamp, struct ts_error *err);
+/** A fetch that began after the stamp has not found a cell of the copy, although it has read its place: if the remote store had
+ * it, delete it here. Otherwise as sto_shared_seen. */
+int sto_shared_missing(const struct sto_shared_cells *s, struct ts_slice key, uint64_t stamp,
                        struct ts_error *err);
 
 #endif

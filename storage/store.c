@@ -25,8 +25,9 @@ struct sto_store {
     struct sto_catalog *catalog;
     struct sto_engine *engine;
     struct sto_cellmap *cells;
-    struct sto_forget forget; /* series without points */
-    int close_rc;             /* of cells and catalog */
+    struct sto_shared_changes changes; /* of cells that are shared with a remote store */
+    struct sto_forget forget;          /* series without points */
+    int close_rc;                      /* of cells and catalog */
     struct ts_error close_err;
 };
 
@@ -471,7 +472,8 @@ static struct sto_shared_cells shared(struct sto_store *st)
     return (struct sto_shared_cells){.map = st->cells,
                                      .remote = st->opts.remote,
                                      .key = st->opts.remote_cell ? remote_key : NULL,
-                                     .arg = st};
+                                     .arg = st,
+                                     .changes = &st->changes};
 }
 
 int sto_cell_get(struct sto_store *st, struct ts_slice key, struct ts_buf *out)
@@ -509,6 +511,19 @@ int sto_cell_refresh(struct sto_store *st, struct ts_slice key, bool must, struc
 {
     struct sto_shared_cells s = shared(st);
     return sto_shared_refresh(&s, key, must, err);
+}
+
+uint64_t sto_cell_stamp(struct sto_store *st)
+{
+    struct sto_shared_cells s = shared(st);
+    return sto_shared_stamp(&s);
+}
+
+int sto_cell_seen(struct sto_store *st, struct ts_slice key, struct ts_slice value, uint64_t stamp,
+                  struct ts_error *err)
+{
+    struct sto_shared_cells s = shared(st);
+    return value.n ? sto_shared_seen(&s, key, value, stamp, err) : sto_shared_missing(&s, key, stamp, err);
 }
 
 int sto_cell_sync(struct sto_store *st, struct ts_error *err)

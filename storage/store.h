@@ -166,6 +166,12 @@ int sto_cell_cas_later(struct sto_store *st, struct ts_slice key, struct ts_slic
 /** Read a cell that is shared with a remote store from there, so that the reads below see what other programs wrote. must: wait as long as for a
  * change, otherwise for 2 s. 0, also for a cell that is not shared; TS_EBACKEND: what is here stays. Blocks. */
 int sto_cell_refresh(struct sto_store *st, struct ts_slice key, bool must, struct ts_error *err);
+/** A moment before a fetch (sto_fetch.note), for sto_cell_seen. */
+uint64_t sto_cell_stamp(struct sto_store *st);
+/** A fetch that began after the stamp has found a value in a shared cell, or has read its place and found none (empty value): correct
+ * what is here (storage/cells_shared.h). Blocks if cells have changed here since the stamp. */
+int sto_cell_seen(struct sto_store *st, struct ts_slice key, struct ts_slice value, uint64_t stamp,
+                  struct ts_error *err);
 /** Make all changes of small cells made so far durable, with one sync. */
 int sto_cell_sync(struct sto_store *st, struct ts_error *err);
 /** Add delta to a 64-bit counter; a missing cell counts as 0. Durable when 0 is returned. */

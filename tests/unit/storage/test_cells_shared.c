@@ -17,6 +17,7 @@
 #include "tests/unit/log_kit.h"
 
 static struct sto_shared_cells shared;
+static struct sto_shared_changes changes;
 
 /* Keys that begin with "s/" are shared, as "r/". */
 static int remote_key(void *arg, struct ts_slice key, struct ts_buf *out)
@@ -32,7 +33,8 @@ static int setup(void **state)
 {
     struct ts_error err = {0};
     assert_int_equal(t_setup(state), 0);
-    shared = (struct sto_shared_cells){.remote = sto_memory_remote_new(NULL), .key = remote_key};
+    shared = (struct sto_shared_cells){
+        .remote = sto_memory_remote_new(NULL), .key = remote_key, .changes = &changes};
     return sto_cellmap_open(ts_fs_real(), dir, false, true, &shared.map, &err);
 }
 
@@ -110,13 +112,89 @@ static void test_cells_shared__other_programs_are_followed(void **state)
     expect("again", "again");
 }
 
-/* Written before there was a remote store, or deleted there by another program: nobody knows. */
-static void test_cells_shared__what_only_the_copy_has_stays(void **state)
+/* Write a cell while there is no remote store. */
+static void put_alone(const char *value)
+{
+    struct sto_shared_cells alone = shared;
+    alone.remote = NULL;
+    assert_int_equal(sto_shared_put(&alone, TS_SLICE_LIT("s/a"), ts_slice_str(value), false, NULL), 0);
+}
+
+static void refresh(void)
+{
+    assert_int_equal(sto_shared_refresh(&shared, TS_SLICE_LIT("s/a"), true, NULL), 0);
+}
+
+static void test_cells_shared__what_others_delete_goes(void **state)
 {
     (void)state;
     assert_int_equal(put("s/a", "1"), 0);
     other("r/a", "1", "");
-    assert_int_equal(sto_shared_refresh(&shared, TS_SLICE_LIT("s/a"), true, NULL), 0);
+    refresh();
+    expect("", "");
+    other("r/a", "", "theirs"); /* what came from there, too */
+    refresh();
+    other("r/a", "theirs", "");
+    refresh();
+    expect("", "");
+    assert_int_equal(put("s/a", "2"), 0);
+    other("r/a", "2", "");
+    put_alone("3"); /* the remote store never had this value */
+    refresh();
+    expect("3", "");
+}
+
+static void found(const char *value, uint64_t stamp)
+{
+    assert_int_equal(*value ? sto_shared_seen(&shared, TS_SLICE_LIT("s/a"), ts_slice_str(value), stamp, NULL)
+                            : sto_shared_missing(&shared, TS_SLICE_LIT("s/a"), stamp, NULL),
+                     0);
+}
+
+/* No call of the remote store is needed, which would fail. */
+static void test_cells_shared__fetches_are_followed(void **state)
+{
+    (void)state;
+    uint64_t stamp = sto_shared_stamp(&shared);
+    sto_memory_remote_set_unreachable(shared.remote, true);
+    found("1", stamp);
+    expect("1", "");
+    found("2", stamp);
+    expect("2", "");
+    found("", stamp);
+    expect("", "");
+    put_alone("3");
+    found("", sto_shared_stamp(&shared));
+    expect("3", ""); /* the remote store never had it */
+    sto_memory_remote_set_unreachable(shared.remote, false);
+}
+
+/* A fetch that began before a change does not take it back. */
+static void test_cells_shared__old_fetches_change_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(put("s/a", "1"), 0);
+    uint64_t stamp = sto_shared_stamp(&shared);
+    assert_int_equal(put("s/a", "2"), 0);
+    found("1", stamp);
+    expect("2", "2");
+    found("", stamp);
+    expect("2", "2");
+    atomic_fetch_add(&changes.n_begun, 1); /* a change that is running */
+    stamp = sto_shared_stamp(&shared);
+    found("1", stamp);
+    expect("2", "2");
+    atomic_fetch_add(&changes.n_ended, 1);
+    found("1", sto_shared_stamp(&shared));
+    expect("1", "2");
+}
+
+/* Written before there was a remote store: it is not deleted. */
+static void test_cells_shared__what_only_the_copy_has_stays(void **state)
+{
+    (void)state;
+    put_alone("1");
+    refresh();
     expect("1", "");
     assert_int_equal(cas("s/a", "0", "2"), TS_EEXIST);
     expect("1", "");
@@ -157,6 +235,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(changes_go_to_both),
         CASE(other_programs_are_followed),
+        CASE(what_others_delete_goes),
+        CASE(fetches_are_followed),
+        CASE(old_fetches_change_nothing),
         CASE(what_only_the_copy_has_stays),
         CASE(nothing_changes_while_it_is_away),
     };

@@ -134,6 +134,7 @@ struct qry_top {
     enum qry_top_by rank; /* the value of a series that decides */
     bool rank_given;      /* the client named it */
 };
+struct qry_note_taker; /* query/notes.h */
 /* A parsed query. All its memory belongs to the arena that the parser was given. */
 struct qry_spec {
     int64_t start_ms, end_ms;             /* both inclusive */
@@ -171,6 +172,9 @@ struct qry_spec {
     /* The names and series of the request, which several runs of it share; the caller of a run sets it, NULL: the run
      * opens one of its own. */
     struct qry_view *view;
+    const struct qry_note_taker
+        *notes; /* receives annotations of the remote store (query/notes.h); the caller of a run sets it,
+                                         * NULL: they are not read */
     struct ts_json_unknown unknown; /* unknown members of the JSON body */
     enum qry_times times;           /* how text and CSV print the times of points */
     /* Bits of enum qry_kind: what a delete removes; 0 = what the query reads, points or histograms. */

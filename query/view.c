@@ -34,6 +34,7 @@ const struct qry_spec *qry_view_use(struct qry_view *view, struct sto_store *st,
     qry_view_open(view, st, limit);
     *copy = *spec;
     copy->view = view;
+    view->notes = spec->notes;
     return copy;
 }
 

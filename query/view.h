@@ -19,6 +19,7 @@
 #define QUERY_VIEW_H
 
 #include "query/limit.h"
+#include "query/notes.h"
 #include "storage/remote.h"
 #include "storage/store.h"
 
@@ -53,6 +54,8 @@ struct qry_view {
     uint32_t *slots; /* of series by their ids: index + 1 */
     size_t n_slots;
     struct qry_view_remote_ids ids[STO_UID_KINDS];
+    const struct qry_note_taker
+        *notes; /* borrowed; those of the spec (qry_view_use). NULL: annotations are not read */
 };
 
 /** Open a view on a store. limit (NULL: none) must outlive it. */

@@ -41,6 +41,9 @@ struct sto_scan_spec {
     /* account for what the scan holds (blocks, decoders, sources); outlives the scan; NULL = nothing is
      * counted. While it refuses, the scan keeps fewer blocks open and reads blocks repeatedly */
     struct ts_budget *memory;
+    /* account for rows that are fetched from a remote store, below memory; NULL = memory. While it refuses, the scan fails with
+     * TS_ELIMIT before its first row, and the caller may begin a smaller one */
+    struct ts_budget *fetched;
     /* Called after every few rows that are fetched from a remote store. A result below 0 ends the scan, which
      * returns it. May be NULL. */
     int (*look)(void *arg, struct ts_error *err);
@@ -54,6 +57,13 @@ struct sto_scan_spec {
      * ends with any other result. NULL: the scan ends. */
     int (*remote_failed)(void *arg, int rc, struct ts_error *err);
     void *remote_failed_arg;
+    /* Called for each annotation of the series that the remote store has within from_ms..to_ms (struct sto_remote_note, whose record
+     * this is); a result below 0 ends the scan. It must not call the remote store. NULL: annotations are not read. */
+    int (*note)(void *arg, const struct sto_series *s, int64_t start_ms, struct ts_slice record,
+                struct ts_error *err);
+    /* Called after all annotations of series[first..first + n) were reported; not if the remote store was not read. */
+    int (*notes_read)(void *arg, size_t first, size_t n, struct ts_error *err);
+    void *note_arg;
     bool local_only;            /* do not read the remote store */
     const _Atomic bool *cancel; /* ends calls of the remote store when it becomes true; NULL = nothing does */
     int64_t deadline_ns;        /* for calls of the remote store (ts_clock_mono_ns); 0 = its own limit */

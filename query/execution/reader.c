@@ -8,13 +8,27 @@
 #define REPORT_ROWS   64   /* rows between two checks of the budget */
 #define REPORT_POINTS 8192 /* or points */
 
+/*
+ * Fetched rows are held in memory until they are merged. What does not fit is fetched in slices, in the order of the rows: some series at
+ * a time, or a part of the time of one series. The size of a slice, series times hours, follows from what fitted before.
+ */
+#define FETCH_PART                                                                                           \
+    8u /* fetched rows of a slice take at most this part of the memory that is left: readings run in parallel */
+#define FETCH_MIN_BYTES ((uint64_t)1 << 20) /* but no less is tried */
+#define SHRINK          4u                  /* a slice that does not fit is divided by it */
+
 /* A running reading. */
 struct reader {
     struct qry_reading *r;
-    struct sto_merge *scan; /* owned; NULL: there is nothing to read */
-    struct sto_cells kept;  /* with conditions: points of the current row; owned */
-    uint64_t n_points;      /* points read and not yet reported to the budget */
-    unsigned n_rows;        /* rows since the last report */
+    struct sto_scan_spec spec; /* of the present slice */
+    struct sto_merge *scan;    /* owned; NULL: there is nothing to read */
+    size_t first;              /* index in r->series of the first series of the slice */
+    size_t pos;                /* series whose rows are passed on; SIZE_MAX: none yet */
+    struct sto_cells kept;     /* with conditions: points of the current row; owned */
+    uint64_t n_points;         /* points read and not yet reported to the budget */
+    unsigned n_rows;           /* rows since the last report */
+    struct qry_notes notes;    /* annotations of the running fetch */
+    uint64_t stamp;            /* of them */
 };
 
 static int look(void *arg, struct ts_error *err)
@@ -72,23 +86,24 @@ static int next(struct reader *r, struct sto_row *out, struct ts_error *err)
     }
 }
 
+/* Pass the rows of a slice on. */
 static int pass_rows(struct reader *rd, struct ts_error *err)
 {
     const struct qry_reading *r = rd->r;
     struct sto_row row;
-    size_t pos = SIZE_MAX;
     int rc;
     while ((rc = next(rd, &row, err)) > 0) {
-        if (row.pos != pos) {
-            if (r->end && pos != SIZE_MAX)
-                TS_TRY(r->end(r->arg, pos, err));
-            pos = row.pos;
+        row.pos += rd->first;
+        if (row.pos != rd->pos) {
+            if (r->end && rd->pos != SIZE_MAX)
+                TS_TRY(r->end(r->arg, rd->pos, err));
+            rd->pos = row.pos;
             if (r->begin)
-                TS_TRY(r->begin(r->arg, pos, err));
+                TS_TRY(r->begin(r->arg, rd->pos, err));
         }
         TS_TRY(r->row(r->arg, &row, err));
     }
-    return rc == 0 && r->end && pos != SIZE_MAX ? r->end(r->arg, pos, err) : rc;
+    return rc;
 }
 
 static void foreign(void *arg, const struct sto_series *s, struct sto_remote_tag *tags,
@@ -104,33 +119,169 @@ static int remote_failed(void *arg, int rc, struct ts_error *err)
     return qry_view_failed(r->view, rc, err);
 }
 
+/* --- annotations --- */
+
+static int on_note(void *arg, const struct sto_series *s, int64_t start_ms, struct ts_slice record,
+                   struct ts_error *err)
+{
+    struct reader *rd = arg;
+    return qry_notes_add(&rd->notes, s, start_ms, record, err);
+}
+
+static void notes_begin(struct reader *rd)
+{
+    const struct qry_note_taker *taker = rd->r->view->notes;
+    rd->stamp = taker->before(taker->arg);
+    qry_notes_clear(&rd->notes);
+}
+
+static int notes_read(void *arg, size_t first, size_t n, struct ts_error *err)
+{
+    struct reader *rd = arg;
+    const struct qry_note_taker *taker = rd->r->view->notes;
+    qry_notes_sort(&rd->notes);
+    struct qry_notes_read read = {.series = rd->spec.series + first,
+                                  .n = n,
+                                  .from_ms = rd->spec.from_ms,
+                                  .to_ms = rd->spec.to_ms,
+                                  .notes = &rd->notes,
+                                  .stamp = rd->stamp};
+    int rc = taker->read(taker->arg, &read, err);
+    notes_begin(rd);
+    return rc;
+}
+
+/* --- slices --- */
+
+/* Hour of a time, or of the nearest one that points can have. */
+static int64_t hour_of(int64_t ms)
+{
+    ms = ms < STO_MIN_TS_MS ? STO_MIN_TS_MS : ms;
+    return sto_hour(ms > STO_MAX_TS_MS ? STO_MAX_TS_MS : ms);
+}
+
+static uint64_t hours_of(int64_t from_ms, int64_t to_ms)
+{
+    int64_t from = hour_of(from_ms), to = hour_of(to_ms);
+    return to < from ? 1 : (uint64_t)(to - from) + 1;
+}
+
+/* Set the slice that begins with series first at from_ms and has at most `size` hours of series. Returns its size. */
+static uint64_t set_slice(struct reader *rd, size_t first, int64_t from_ms, uint64_t size)
+{
+    const struct qry_reading *r = rd->r;
+    struct sto_scan_spec *spec = &rd->spec;
+    int64_t last_ms = r->to_ms - 1;
+    uint64_t n_hours = hours_of(r->from_ms, last_ms), n = size / n_hours;
+    rd->first = first;
+    spec->series = r->series + first;
+    spec->from_ms = from_ms;
+    spec->to_ms = last_ms;
+    if (r->whole_hours)
+        spec->whole_hours = r->whole_hours + (hour_of(from_ms) - hour_of(r->from_ms));
+    if (from_ms == r->from_ms && n) {
+        spec->n_series = n < r->n - first ? (size_t)n : r->n - first;
+        return spec->n_series * n_hours;
+    }
+    n_hours = hours_of(from_ms, last_ms);
+    spec->n_series = 1;
+    if (size >= n_hours)
+        return n_hours;
+    spec->to_ms = (hour_of(from_ms) + (int64_t)size) * TS_HOUR_MS - 1;
+    return size;
+}
+
+static int read_slice(struct reader *rd, struct ts_error *err)
+{
+    int rc = pass_rows(rd, err);
+    sto_merge_free(rd->scan);
+    rd->scan = NULL;
+    return rc;
+}
+
+/* Begin the scan of a slice. *fits: the fetched rows have found memory, or there is another error. */
+static int try_slice(struct reader *rd, struct ts_budget *fetched, bool *fits, struct ts_error *err)
+{
+    uint64_t room = ts_budget_room(rd->r->budget->memory);
+    uint64_t limit = room == UINT64_MAX ? 0 : room / FETCH_PART;
+    ts_budget_init(fetched, "fetched rows", rd->r->budget->memory ? rd->r->budget->memory->key : NULL,
+                   rd->r->budget->memory, limit && limit < FETCH_MIN_BYTES ? FETCH_MIN_BYTES : limit);
+    rd->spec.fetched = fetched;
+    rd->spec.local_only = !qry_view_remote(rd->r->view);
+    if (rd->spec.note)
+        notes_begin(rd);
+    int rc = sto_scan(rd->r->snap, &rd->spec, &rd->scan, err);
+    *fits = rc != TS_ELIMIT;
+    return rc;
+}
+
+/* Read slice by slice, as the fetched rows find memory. */
+static int read_slices(struct reader *rd, struct ts_error *err)
+{
+    const struct qry_reading *r = rd->r;
+    int64_t from_ms = r->from_ms;
+    uint64_t size = UINT64_MAX;
+    for (size_t first = 0; first < r->n;) {
+        struct ts_budget fetched;
+        bool fits;
+        uint64_t is = set_slice(rd, first, from_ms, size);
+        int rc = try_slice(rd, &fetched, &fits, err);
+        if (!fits && is > 1) {
+            TS_TRY(qry_budget_look(r->budget, err)); /* unless that was what refused */
+            size = is / SHRINK ? is / SHRINK : 1;
+            continue;
+        }
+        if (rc == 0)
+            rc = read_slice(rd, err);
+        TS_TRY(rc);
+        if (size != UINT64_MAX && fetched.peak_bytes < fetched.limit_bytes / SHRINK)
+            size = is < size ? size : size * 2;
+        from_ms = rd->spec.to_ms == r->to_ms - 1 ? r->from_ms : rd->spec.to_ms + 1;
+        first += from_ms == r->from_ms ? rd->spec.n_series : 0;
+    }
+    return 0;
+}
+
 int qry_read(struct qry_reading *r, struct ts_error *err)
 {
-    struct reader rd = {.r = r};
-    struct sto_scan_spec spec = {.metric = r->metric,
-                                 .series = r->series,
-                                 .n_series = r->n,
-                                 .from_ms = r->from_ms,
-                                 .to_ms = r->to_ms - 1,
-                                 .whole_hours = r->whole_hours,
-                                 .needs_sum = r->needs_sum,
-                                 .final = true,
-                                 .look = look,
-                                 .look_arg = r->budget,
-                                 .memory = r->budget->memory};
+    struct reader rd = {.r = r, .pos = SIZE_MAX, .notes.memory = r->budget->memory};
+    struct sto_scan_spec *spec = &rd.spec;
+    int rc = 0;
+    *spec = (struct sto_scan_spec){.metric = r->metric,
+                                   .series = r->series,
+                                   .n_series = r->n,
+                                   .from_ms = r->from_ms,
+                                   .to_ms = r->to_ms - 1,
+                                   .whole_hours = r->whole_hours,
+                                   .needs_sum = r->needs_sum,
+                                   .final = true,
+                                   .look = look,
+                                   .look_arg = r->budget,
+                                   .memory = r->budget->memory};
+    if (r->from_ms >= r->to_ms || r->n == 0)
+        return 0;
     if (r->view && r->view->remote) {
         struct sto_remote_call call = qry_view_call(r->view);
-        spec.foreign = foreign;
-        spec.remote_failed = remote_failed;
-        spec.foreign_arg = spec.remote_failed_arg = r;
-        spec.local_only = !qry_view_remote(r->view);
-        spec.cancel = call.cancel;
-        spec.deadline_ns = call.deadline_ns;
+        spec->foreign = foreign;
+        spec->remote_failed = remote_failed;
+        spec->foreign_arg = spec->remote_failed_arg = r;
+        spec->cancel = call.cancel;
+        spec->deadline_ns = call.deadline_ns;
+        if (r->view->notes) {
+            spec->note = on_note;
+            spec->notes_read = notes_read;
+            spec->note_arg = &rd;
+        }
+        rc = read_slices(&rd, err);
+    } else {
+        rc = sto_scan(r->snap, spec, &rd.scan, err);
+        if (rc == 0)
+            rc = read_slice(&rd, err);
     }
-    int rc = r->from_ms < r->to_ms && r->n ? sto_scan(r->snap, &spec, &rd.scan, err) : 0;
-    if (rc == 0)
-        rc = pass_rows(&rd, err);
+    if (rc == 0 && r->end && rd.pos != SIZE_MAX)
+        rc = r->end(r->arg, rd.pos, err);
     sto_merge_free(rd.scan);
     sto_cells_release(&rd.kept);
+    qry_notes_release(&rd.notes);
     return rc;
 }

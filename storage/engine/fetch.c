@@ -28,6 +28,11 @@ struct fetch {
     size_t n_rows;
 };
 
+static struct ts_budget *account(const struct fetch *f)
+{
+    return f->spec->fetched ? f->spec->fetched : f->spec->memory;
+}
+
 static struct sto_mem *mem_of(struct fetch *f, uint64_t gen, bool foreign)
 {
     uint16_t owner = foreign ? STO_MEM_FOREIGN : STO_MEM_REMOTE;
@@ -37,7 +42,7 @@ static struct sto_mem *mem_of(struct fetch *f, uint64_t gen, bool foreign)
     f->mems = ts_xrealloc(f->mems, (f->n_mems + 1) * sizeof(struct sto_mem *));
     struct sto_mem *mem = sto_mem_new(
         gen, owner, (struct sto_mem_spread){.n_shards = foreign ? 1 : f->e->n_shards, .n_owners = 1});
-    sto_mem_count_in(mem, f->spec->memory);
+    sto_mem_count_in(mem, account(f));
     return f->mems[f->n_mems++] = mem;
 }
 
@@ -46,8 +51,8 @@ static struct sto_mem *mem_of(struct fetch *f, uint64_t gen, bool foreign)
 static int may_take(const struct fetch *f, const struct sto_remote_row *row, struct ts_error *err)
 {
     uint64_t n_bytes = ROW_BYTES + (uint64_t)row->cells->n * POINT_BYTES;
-    TS_TRY(ts_budget_take(f->spec->memory, n_bytes, err));
-    ts_budget_give(f->spec->memory, n_bytes);
+    TS_TRY(ts_budget_take(account(f), n_bytes, err));
+    ts_budget_give(account(f), n_bytes);
     return 0;
 }
 
@@ -73,6 +78,13 @@ static int on_row(void *arg, const struct sto_remote_row *row, size_t pos, struc
         n = 0;
     }
     return 0;
+}
+
+static int on_note(void *arg, const struct sto_remote_note *note, size_t pos, struct ts_error *err)
+{
+    struct fetch *f = arg;
+    return f->spec->note(f->spec->note_arg, f->spec->series[f->first + pos], note->start_ms, note->record,
+                         err);
 }
 
 /* The names of a series. */
@@ -102,7 +114,11 @@ static int fetch_some(struct fetch *f, size_t n, struct sto_remote_series *serie
                                 series[i].n_tags * sizeof *tags);
     }
     ask.metric = series[0].metric;
-    return remote->ops->fetch(remote, &ask, &call, on_row, f, err);
+    /* series of internal metrics have no annotations */
+    bool notes = f->spec->note && ask.metric.n && *ask.metric.p != 1;
+    ask.note = notes ? on_note : NULL;
+    int rc = remote->ops->fetch(remote, &ask, &call, on_row, f, err);
+    return rc == 0 && notes ? f->spec->notes_read(f->spec->note_arg, f->first, n, err) : rc;
 }
 
 static int fetch_all(struct fetch *f, struct ts_error *err)

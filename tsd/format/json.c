@@ -149,7 +149,8 @@ static int json_head(struct tsd_out *o, const struct qry_series *s, struct ts_er
     if (s->joined && o->spec->compat && !o->spec->no_annotations)
         json_names(&j, "annotations", NULL, 0);
     else if (o->notes)
-        TS_TRY(tsd_notes_of_series(o->notes, s, o->spec->start_ms, o->spec->end_ms, o->limit, &j, err));
+        TS_TRY(tsd_notes_of_series(o->notes, o->fetched, s, o->spec->start_ms, o->spec->end_ms, o->limit, &j,
+                                   err));
     if (o->globals.n)
         ts_json_member_raw(&j, "globalAnnotations", ts_buf_get(&o->globals));
     ts_json_key(&j, "dps");

@@ -6,7 +6,8 @@
 #include "tsd/format/out.h"
 
 #include "base/mem.h"
-#include "tsd/meta/annotation.h"
+#include "query/limit.h"
+#include "tsd/meta/annotation_remote.h"
 
 #include <math.h>
 
@@ -80,12 +81,34 @@ int tsd_out_total(void *arg, const struct qry_total *t, struct ts_error *err)
 
 int tsd_out_begin(struct tsd_out *o, struct sto_store *store, struct ts_error *err)
 {
-    if (!o->spec->by_on && !o->spec->no_annotations && tsd_notes_any(store))
+    bool remote = sto_store_remote(store) != NULL;
+    if (!o->spec->by_on && !o->spec->no_annotations && (remote || tsd_notes_any(store)))
         o->notes = store;
+    if (!o->spec->by_on && o->spec->global_annotations)
+        TS_TRY(tsd_notes_fetch(store, (struct ts_slice){"", 0}, o->spec->start_ms, o->spec->end_ms, false,
+                               o->limit ? &o->limit->cancelled : NULL, err));
     if (!o->spec->by_on && o->spec->global_annotations)
         tsd_notes_global(store, o->spec->start_ms, o->spec->end_ms, &o->globals);
     o->cat = sto_store_remote(store) ? NULL : sto_store_catalog(store);
     return o->format->begin(o, err);
+}
+
+/* Run a query, with the annotations that the remote store has of its series. */
+static int run(struct tsd_out *o, struct sto_store *store, struct ts_pool *pool, struct qry_limit *limit,
+               struct ts_error *err)
+{
+    struct tsd_notes_fetched fetched;
+    struct qry_spec spec = *o->spec;
+    struct qry_budget budget;
+    qry_budget_init(&budget, limit);
+    tsd_notes_fetched_init(&fetched, store, budget.memory);
+    o->fetched = &fetched;
+    if (o->notes && sto_store_remote(store))
+        spec.notes = &fetched.taker;
+    int rc = qry_run(store, pool, &spec, limit, tsd_out_series, o, err);
+    o->fetched = NULL;
+    tsd_notes_fetched_release(&fetched);
+    return rc;
 }
 
 int tsd_out_run(struct tsd_out *o, struct sto_store *store, struct ts_pool *pool, struct qry_limit *limit,
@@ -99,7 +122,7 @@ int tsd_out_run(struct tsd_out *o, struct sto_store *store, struct ts_pool *pool
         return o->format->end(o, err);
     }
     o->n_of = ts_xcalloc(o->spec->n_subs + 1, sizeof *o->n_of);
-    TS_TRY(qry_run(store, pool, o->spec, limit, tsd_out_series, o, err));
+    TS_TRY(run(o, store, pool, limit, err));
     for (size_t i = 0; i < o->spec->n_subs; i++)
         TS_TRY(tsd_out_nameless(o, i, o->n_of[i], store, pool, limit, err));
     return o->format->end(o, err);

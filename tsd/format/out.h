@@ -65,9 +65,11 @@ struct tsd_out {
     size_t n;                    /* series or rows written */
     size_t *n_of;                /* series of each sub query; NULL: not counted */
     struct sto_store *notes;     /* json: has notes on series, to be shown; NULL = none */
-    struct ts_buf globals;       /* json: array of global notes; empty = none to show */
-    int64_t time_hi;             /* json: seconds / 10000 whose digits are in time_text; -1 = none */
-    char time_text[8];           /* six digits */
+    struct tsd_notes_fetched
+        *fetched;          /* and those of series that only the remote store has; borrowed; NULL = none */
+    struct ts_buf globals; /* json: array of global notes; empty = none to show */
+    int64_t time_hi;       /* json: seconds / 10000 whose digits are in time_text; -1 = none */
+    char time_text[8];     /* six digits */
 };
 /** Prepare; spec and sink are borrowed. */
 void tsd_out_init(struct tsd_out *o, const struct tsd_out_format *format, const struct qry_spec *spec,

@@ -13,6 +13,8 @@
 #include "base/array.h"
 #include "base/time.h"
 #include "query/tsuid.h"
+#include "query/view.h"
+#include "tsd/meta/annotation_remote.h"
 #include "tsd/meta/keep.h"
 
 #include <stdlib.h>
@@ -56,10 +58,15 @@ static void note_key_time(struct ts_buf *key, int64_t ms)
         ts_buf_char(key, (char)(t >> shift & 255));
 }
 
+void tsd_note_key(struct ts_slice tsuid, int64_t start_ms, struct ts_buf *key)
+{
+    note_key(key, tsuid);
+    note_key_time(key, start_ms);
+}
+
 static void note_key_of(struct ts_buf *key, const struct tsd_record *note)
 {
-    note_key(key, note->v[TSD_NOTE_TSUID].text);
-    note_key_time(key, tsd_note_ms(note->v[TSD_NOTE_START].i));
+    tsd_note_key(note->v[TSD_NOTE_TSUID].text, tsd_note_ms(note->v[TSD_NOTE_START].i), key);
 }
 
 /* The series in a key. */
@@ -195,19 +202,24 @@ struct note_walk {
     int rc;                  /* deleting */
 };
 
-static bool note_each(void *arg, struct ts_slice key, struct ts_slice value)
+bool tsd_note_visit(struct ts_slice tsuid, struct ts_slice record, tsd_note_fn each, void *arg)
 {
-    struct note_walk *w = arg;
     struct ts_arena arena;
     struct tsd_record note;
     bool go_on = true;
     ts_arena_init(&arena, 0);
-    if (tsd_record_decode(value, tsd_note_fields, &arena, &note, NULL) == 0) {
-        note.v[TSD_NOTE_TSUID].text = note_tsuid(key);
-        go_on = w->each(w->arg, &note);
+    if (tsd_record_decode(record, tsd_note_fields, &arena, &note, NULL) == 0) {
+        note.v[TSD_NOTE_TSUID].text = tsuid;
+        go_on = each(arg, &note);
     }
     ts_arena_release(&arena);
     return go_on;
+}
+
+static bool note_each(void *arg, struct ts_slice key, struct ts_slice value)
+{
+    struct note_walk *w = arg;
+    return tsd_note_visit(note_tsuid(key), value, w->each, w->arg);
 }
 
 static bool note_erase(void *arg, struct ts_slice key, struct ts_slice value)
@@ -219,8 +231,8 @@ static bool note_erase(void *arg, struct ts_slice key, struct ts_slice value)
     return w->rc == 0;
 }
 
-static void note_range(struct sto_store *st, struct ts_slice tsuid, int64_t from_ms, int64_t to_ms,
-                       bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg)
+void tsd_notes_cells(struct sto_store *st, struct ts_slice tsuid, int64_t from_ms, int64_t to_ms,
+                     bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg)
 {
     struct ts_buf from, to;
     if (to_ms < from_ms || to_ms < 0)
@@ -240,7 +252,7 @@ void tsd_notes_each(struct sto_store *st, struct ts_slice tsuid, int64_t from_ms
                     tsd_note_fn each, void *arg)
 {
     struct note_walk w = {.each = each, .arg = arg};
-    note_range(st, tsuid, from_ms, to_ms, note_each, &w);
+    tsd_notes_cells(st, tsuid, from_ms, to_ms, note_each, &w);
 }
 
 void tsd_notes_all(struct sto_store *st, tsd_note_fn each, void *arg)
@@ -275,7 +287,8 @@ int tsd_notes_delete(struct sto_store *st, struct ts_slice tsuid, int64_t from_m
                      struct ts_error *err)
 {
     struct note_walk w = {.store = st, .err = err};
-    note_range(st, tsuid, from_ms, to_ms, note_erase, &w);
+    TS_TRY(tsd_notes_fetch(st, tsuid, from_ms, to_ms, true, NULL, err));
+    tsd_notes_cells(st, tsuid, from_ms, to_ms, note_erase, &w);
     *n += w.n;
     return w.rc < 0 || !w.n ? w.rc : sto_cell_sync(st, err);
 }
@@ -363,27 +376,40 @@ static void found_release(struct found *f)
     ts_free(f->notes);
 }
 
-int tsd_notes_of_series(struct sto_store *st, const struct qry_series *s, int64_t from_ms, int64_t to_ms,
-                        struct qry_limit *limit, struct ts_json *j, struct ts_error *err)
+void tsd_notes_members(struct sto_store *st, struct tsd_notes_fetched *fetched, const struct qry_series *s,
+                       int64_t from_ms, int64_t to_ms, tsd_note_fn each, void *arg)
+{
+    struct ts_buf tsuid;
+    ts_buf_init(&tsuid, 0);
+    for (size_t i = 0; i < s->n_places; i++) {
+        const struct sto_series *member = s->members[s->places[i]];
+        if (!s->data[s->places[i]])
+            continue;
+        if (qry_series_foreign(member)) {
+            if (fetched)
+                tsd_notes_fetched_each(fetched, member, from_ms, to_ms, each, arg);
+            continue;
+        }
+        ts_buf_clear(&tsuid);
+        qry_tsuid(member, &tsuid);
+        tsd_notes_each(st, ts_buf_get(&tsuid), from_ms, to_ms, each, arg);
+    }
+    ts_buf_release(&tsuid);
+}
+
+int tsd_notes_of_series(struct sto_store *st, struct tsd_notes_fetched *fetched, const struct qry_series *s,
+                        int64_t from_ms, int64_t to_ms, struct qry_limit *limit, struct ts_json *j,
+                        struct ts_error *err)
 {
     struct qry_view view;
     struct found f = {.view = &view, .err = err};
-    struct ts_buf tsuid;
     qry_view_open(&view, st, limit);
     ts_buf_init(&f.text, 0);
-    ts_buf_init(&tsuid, 0);
-    for (size_t i = 0; i < s->n_places && f.rc == 0; i++) {
-        if (!s->data[s->places[i]])
-            continue;
-        ts_buf_clear(&tsuid);
-        qry_tsuid(s->members[s->places[i]], &tsuid);
-        tsd_notes_each(st, ts_buf_get(&tsuid), from_ms, to_ms, found_add, &f);
-    }
+    tsd_notes_members(st, fetched, s, from_ms, to_ms, found_add, &f);
     if (f.n && f.rc == 0) {
         ts_json_key(j, "annotations");
         found_write(&f, j);
     }
-    ts_buf_release(&tsuid);
     found_release(&f);
     qry_view_close(&view);
     return f.rc;

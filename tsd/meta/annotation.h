@@ -38,6 +38,8 @@ int tsd_note_from_params(const struct qry_param *params, size_t n, int64_t now_m
 /** The stored note with the series and start of `which`; TS_ENOTFOUND with text. Blocks: asks a remote store first. */
 int tsd_note_load(struct sto_store *st, const struct tsd_record *which, struct ts_arena *arena,
                   struct tsd_record *out, struct ts_error *err);
+/** Set key to that of the small cell of a note. */
+void tsd_note_key(struct ts_slice tsuid, int64_t start_ms, struct ts_buf *key);
 /** The series (plain TSUID; "" = global) and start in the key of a small cell. False: it is no key of a note. */
 bool tsd_note_key_parse(struct ts_slice key, struct ts_slice *out_tsuid, int64_t *out_start_ms);
 /** Merge into the stored note, or replace it: as tsd_record_store. */
@@ -52,6 +54,11 @@ typedef bool (*tsd_note_fn)(void *arg, const struct tsd_record *note);
  * all cells) if there are none. */
 void tsd_notes_each(struct sto_store *st, struct ts_slice tsuid, int64_t from_ms, int64_t to_ms,
                     tsd_note_fn each, void *arg);
+/** Call each(arg, key, value) for their cells, until it returns false; it may change them. */
+void tsd_notes_cells(struct sto_store *st, struct ts_slice tsuid, int64_t from_ms, int64_t to_ms,
+                     bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg);
+/** Give the note with this series and stored record to each, whose result is returned; true for one that cannot be read. */
+bool tsd_note_visit(struct ts_slice tsuid, struct ts_slice record, tsd_note_fn each, void *arg);
 /** All notes: globals first, then by series. */
 void tsd_notes_all(struct sto_store *st, tsd_note_fn each, void *arg);
 /** Call each(arg, tsuid) with the TSUID of each note that has one. */
@@ -67,10 +74,15 @@ bool tsd_notes_any(struct sto_store *st);
 /** A note as an object, with the TSUID that clients see (qry_ids_shown); "" if it has none. 0; errors of query/ids.h. */
 int tsd_note_json(struct qry_view *view, const struct tsd_record *note, struct ts_json *j,
                   struct ts_error *err);
-/** The member "annotations": notes of the series behind s that begin in from_ms..to_ms, by time; nothing if
- * there are none. 0; errors of query/ids.h. Cost: a search in the cells for each series. */
-int tsd_notes_of_series(struct sto_store *st, const struct qry_series *s, int64_t from_ms, int64_t to_ms,
-                        struct qry_limit *limit, struct ts_json *j, struct ts_error *err);
+struct tsd_notes_fetched; /* tsd/meta/annotation_remote.h */
+/** The notes of the series behind s that begin in from_ms..to_ms, in order of time for each of its members. fetched (may be NULL) has those
+ * of series that only the remote store has. Cost: a search in the cells for each series. */
+void tsd_notes_members(struct sto_store *st, struct tsd_notes_fetched *fetched, const struct qry_series *s,
+                       int64_t from_ms, int64_t to_ms, tsd_note_fn each, void *arg);
+/** The same by time as the member "annotations"; nothing if there are none. 0; errors of query/ids.h. */
+int tsd_notes_of_series(struct sto_store *st, struct tsd_notes_fetched *fetched, const struct qry_series *s,
+                        int64_t from_ms, int64_t to_ms, struct qry_limit *limit, struct ts_json *j,
+                        struct ts_error *err);
 /** Global notes that begin in from_ms..to_ms as the array of globalAnnotations; nothing if there are none. */
 void tsd_notes_global(struct sto_store *st, int64_t from_ms, int64_t to_ms, struct ts_buf *out);
 

@@ -8,7 +8,7 @@
 
 #include "base/cut.h"
 #include "base/time.h"
-#include "tsd/meta/annotation.h"
+#include "tsd/meta/annotation_remote.h"
 
 /* The note of a request: its body, or its parameters where there is none. */
 static int note_request(struct tsd_meta_req *ask, struct tsd_record *out, struct ts_error *err)
@@ -88,6 +88,20 @@ static bool note_list_add(void *arg, const struct tsd_record *note)
     return list->rc == 0;
 }
 
+static const _Atomic bool *note_cancel(const struct tsd_meta_req *ask)
+{
+    return ask->limit ? &ask->limit->cancelled : NULL;
+}
+
+static int note_list_global(const struct tsd_meta_req *ask, int64_t from_ms, int64_t to_ms,
+                            struct note_list *list, struct ts_error *err)
+{
+    struct ts_slice global = {"", 0};
+    TS_TRY(tsd_notes_fetch(ask->store, global, from_ms, to_ms, false, note_cancel(ask), err));
+    tsd_notes_each(ask->store, global, from_ms, to_ms, note_list_add, list);
+    return 0;
+}
+
 /* Notes of series instead: ids with commas between. */
 static int note_list_series(struct tsd_meta_req *ask, struct ts_slice tsuids, int64_t from_ms, int64_t to_ms,
                             struct note_list *list, struct ts_error *err)
@@ -98,6 +112,9 @@ static int note_list_series(struct tsd_meta_req *ask, struct ts_slice tsuids, in
     while (tsuids.n && rc == 0) {
         ts_buf_clear(&plain);
         rc = qry_ids_local(&ask->view, ts_slice_cut(&tsuids, ','), &plain, err);
+        if (rc == 0)
+            rc =
+                tsd_notes_fetch(ask->store, ts_buf_get(&plain), from_ms, to_ms, false, note_cancel(ask), err);
         if (rc == 0)
             tsd_notes_each(ask->store, ts_buf_get(&plain), from_ms, to_ms, note_list_add, list);
         rc = rc < 0 ? rc : list->rc;
@@ -124,7 +141,7 @@ int tsd_handle_annotations(struct tsd_meta_req *ask, struct ts_error *err)
     if (tsd_meta_req_param(ask, "tsuids", &tsuids))
         rc = note_list_series(ask, tsuids, from_ms, to_ms, &list, err);
     else
-        tsd_notes_each(ask->store, (struct ts_slice){"", 0}, from_ms, to_ms, note_list_add, &list);
+        rc = note_list_global(ask, from_ms, to_ms, &list, err);
     rc = rc < 0 ? rc : list.rc;
     ts_json_arr_end(&list.json);
     return rc < 0 ? rc : tsd_meta_req_write(ask, err);

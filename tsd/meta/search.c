@@ -6,7 +6,7 @@
 #include "tsd/meta/search.h"
 
 #include "base/time.h"
-#include "tsd/meta/annotation.h"
+#include "tsd/meta/annotation_remote.h"
 #include "tsd/meta/tsmeta.h"
 #include "tsd/meta/uidmeta.h"
 
@@ -205,7 +205,11 @@ int tsd_search_notes(struct qry_view *view, struct sto_store *st, const struct t
 {
     struct search_run r = {
         .view = view, .store = st, .terms = terms, .limit = limit, .each = each, .arg = arg, .err = err};
-    tsd_notes_all(st, search_one_note, &r);
+    /* Those of series would take a read of all points. Queries and other requests have met most of them. */
+    r.rc = tsd_notes_fetch(st, (struct ts_slice){"", 0}, 0, INT64_MAX, false,
+                           limit ? &limit->cancelled : NULL, err);
+    if (r.rc == 0)
+        tsd_notes_all(st, search_one_note, &r);
     ts_free(r.doc.fields);
     return r.rc;
 }

@@ -13,16 +13,13 @@
 
 #include <stdlib.h>
 
-#define TAGS_MAX (QRY_TSUID_MAX_IDS / 2)
-
 static int compare_tags(const void *pa, const void *pb)
 {
     const struct sto_remote_tag *a = pa, *b = pb;
     return ts_slice_cmp(a->k, b->k);
 }
 
-/* The names behind a TSUID; the series itself need not exist. False: an id has no name. */
-static bool names_of_tsuid(struct sto_catalog *cat, struct ts_slice tsuid, struct sto_remote_tag *tags,
+bool tsd_meta_series_names(struct sto_catalog *cat, struct ts_slice tsuid, struct sto_remote_tag *tags,
                            struct sto_remote_series *out)
 {
     uint32_t id[QRY_TSUID_MAX_IDS];
@@ -48,13 +45,13 @@ int tsd_meta_remote_cell(struct sto_store *st, struct ts_slice key, struct ts_bu
 {
     struct sto_catalog *cat = sto_store_catalog(st);
     struct sto_remote_cell cell = {.kind = STO_REMOTE_ANNOTATION};
-    struct sto_remote_tag tags[TAGS_MAX];
+    struct sto_remote_tag tags[TSD_META_TAGS_MAX];
     struct ts_slice tsuid;
     enum sto_uid_kind kind;
     uint32_t id;
     bool known = false;
     if (tsd_note_key_parse(key, &tsuid, &cell.start_ms)) {
-        known = tsuid.n == 0 || names_of_tsuid(cat, tsuid, tags, &cell.series);
+        known = tsuid.n == 0 || tsd_meta_series_names(cat, tsuid, tags, &cell.series);
     } else if (tsd_uidmeta_key_parse(key, &kind, &id)) {
         _Static_assert((int)STO_UID_TAGV == (int)STO_REMOTE_TAGV, "the same order");
         cell.kind = STO_REMOTE_NAME_META;
@@ -63,7 +60,7 @@ int tsd_meta_remote_cell(struct sto_store *st, struct ts_slice key, struct ts_bu
         known = cell.name.p != NULL;
     } else if (tsd_tsmeta_key_parse(key, &tsuid)) {
         cell.kind = STO_REMOTE_SERIES_META;
-        known = names_of_tsuid(cat, tsuid, tags, &cell.series);
+        known = tsd_meta_series_names(cat, tsuid, tags, &cell.series);
     }
     return known ? sto_remote_cell_key(&cell, out) : TS_ENOTFOUND;
 }

@@ -12,7 +12,7 @@
 #include "base/time.h"
 #include "tsd/protocols/http/graph.h"
 #include "tsd/protocols/http/queries.h"
-#include "tsd/meta/annotation.h"
+#include "tsd/meta/annotation_remote.h"
 #include "tsd/meta/kind.h"
 #include "tsd/format/out.h"
 #include "tsd/net/worker.h"
@@ -34,7 +34,9 @@ struct graph {
     struct tsd_graph_note *notes; /* owned; png */
     size_t n_notes;               /* of them */
     struct sto_store *store;      /* where notes are; NULL: none is wanted */
-    json_t *etags;                /* array of arrays; json */
+    struct tsd_notes_fetched
+        *fetched;  /* notes of series that only the remote store has; NULL: none is wanted */
+    json_t *etags; /* array of arrays; json */
 };
 
 /* Parameters as /api/query has them: tz is the zone of dates. */
@@ -146,26 +148,11 @@ static bool graph_note(void *arg, const struct tsd_record *note)
     return true;
 }
 
-/* Notes of the series behind a line. */
-static void graph_notes_of(struct graph *g, const struct qry_series *s)
-{
-    struct ts_buf tsuid;
-    ts_buf_init(&tsuid, 0);
-    for (size_t i = 0; i < s->n_places && g->n_notes < GRAPH_MAX_NOTES; i++) {
-        if (!s->data[s->places[i]])
-            continue;
-        ts_buf_clear(&tsuid);
-        qry_tsuid(s->members[s->places[i]], &tsuid);
-        tsd_notes_each(g->store, ts_buf_get(&tsuid), g->spec->start_ms, g->spec->end_ms, graph_note, g);
-    }
-    ts_buf_release(&tsuid);
-}
-
 static int graph_line(void *arg, const struct qry_series *s, struct ts_error *err)
 {
     struct graph *g = arg;
     if (g->store)
-        graph_notes_of(g, s);
+        tsd_notes_members(g->store, g->fetched, s, g->spec->start_ms, g->spec->end_ms, graph_note, g);
     if (g->n == GRAPH_MAX_LINES)
         return ts_error_set(err, TS_ELIMIT, "More than %d lines can't be drawn: group or filter",
                             GRAPH_MAX_LINES);
@@ -248,6 +235,32 @@ static int graph_draw(struct tsd_job *job, struct ts_slice script, FILE **out_pi
                         (long long)(d->set.graph_timeout_ms / 1000));
 }
 
+/* Run the query, with notes. */
+static int graph_query(struct tsd_job *job, struct graph *g, struct ts_error *err)
+{
+    struct tsd_daemon *d = tsd_job_req(job)->d;
+    struct qry_limit *limit = tsd_job_limit(job);
+    struct qry_spec spec = *g->spec;
+    struct tsd_notes_fetched fetched;
+    struct qry_budget budget;
+    struct ts_slice global = {"", 0};
+    bool remote = sto_store_remote(d->store) != NULL;
+    if (!spec.no_annotations && (remote || tsd_notes_any(d->store)))
+        g->store = d->store;
+    if (spec.global_annotations) {
+        TS_TRY(tsd_notes_fetch(d->store, global, spec.start_ms, spec.end_ms, false, &limit->cancelled, err));
+        tsd_notes_each(d->store, global, spec.start_ms, spec.end_ms, graph_note, g);
+    }
+    qry_budget_init(&budget, limit);
+    tsd_notes_fetched_init(&fetched, d->store, budget.memory);
+    g->fetched = &fetched;
+    if (g->store && remote)
+        spec.notes = &fetched.taker;
+    int rc = qry_run(d->store, d->pieces, &spec, limit, graph_line, g, err);
+    tsd_notes_fetched_release(&fetched);
+    return rc;
+}
+
 static int graph_png(struct tsd_job *job, const struct qry_spec *spec, struct tsd_graph *look,
                      struct ts_error *err)
 {
@@ -256,11 +269,7 @@ static int graph_png(struct tsd_job *job, const struct qry_spec *spec, struct ts
     struct ts_buf script;
     FILE *picture = NULL;
     ts_buf_init(&script, 0);
-    if (!spec->no_annotations && tsd_notes_any(req->d->store))
-        g.store = req->d->store;
-    if (spec->global_annotations)
-        tsd_notes_each(req->d->store, (struct ts_slice){"", 0}, spec->start_ms, spec->end_ms, graph_note, &g);
-    int rc = qry_run(req->d->store, req->d->pieces, spec, tsd_job_limit(job), graph_line, &g, err);
+    int rc = graph_query(job, &g, err);
     if (rc == 0) {
         look->notes = g.notes;
         look->n_notes = g.n_notes;

@@ -63,7 +63,7 @@ static struct sto_hbase_entry entry_of(uint32_t meta, int64_t m)
                                     .raw = sto_hbase_value_load(p.value, p.n_value, is_float)};
 }
 
-static void put_entry(const struct sto_hbase_entry *e, uint8_t **qualifier, uint8_t **value)
+void sto_hbase_entry_put(const struct sto_hbase_entry *e, uint8_t **qualifier, uint8_t **value)
 {
     uint32_t flags = (e->is_float ? STO_HBASE_FLOAT : 0) | (e->length - 1u);
     if (e->ms)
@@ -165,7 +165,7 @@ static bool all_equal(const struct plan *p, size_t i, size_t end, const struct s
 static void note_replaced(struct plan *p, uint32_t cell, const struct sto_hbase_entry *e)
 {
     uint8_t q[4], v[8], *q_end = q, *v_end = v;
-    put_entry(e, &q_end, &v_end);
+    sto_hbase_entry_put(e, &q_end, &v_end);
     if (ts_slice_eq(p->cells[cell].qualifier, (struct ts_slice){(char *)q, (size_t)(q_end - q)}))
         p->old[cell].replaced = true;
 }
@@ -240,7 +240,7 @@ static int put_points(struct plan *p, const struct sto_hbase_entry *e, size_t n,
     for (size_t i = 0; i < n; i++) {
         uint8_t *q_at = q, *v_at = v;
         n_ms += e[i].ms;
-        put_entry(&e[i], &q, &v);
+        sto_hbase_entry_put(&e[i], &q, &v);
         if (!as_one || n == 1)
             add_put(p->c, (struct ts_slice){(char *)q_at, (size_t)(q - q_at)},
                     (struct ts_slice){(char *)v_at, (size_t)(v - v_at)});
@@ -350,7 +350,7 @@ static int change_appends(struct plan *p, struct ts_error *err)
         uint8_t q[4], v[8], *q_end = q, *v_end = v;
         if (w->home != HOME_APPENDS || w->unchanged)
             continue;
-        put_entry(&w->e, &q_end, &v_end);
+        sto_hbase_entry_put(&w->e, &q_end, &v_end);
         memcpy(at, q, (size_t)(q_end - q));
         at += q_end - q;
         memcpy(at, v, (size_t)(v_end - v));

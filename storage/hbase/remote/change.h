@@ -66,6 +66,8 @@ static inline bool sto_hbase_change_writes(const struct sto_hbase_change *c)
 {
     return c->n_puts || c->n_deletes || c->append.n;
 }
+/** Write qualifier and value of a point, at most 4 and 8 bytes, and move both pointers behind them. */
+void sto_hbase_entry_put(const struct sto_hbase_entry *e, uint8_t **qualifier, uint8_t **value);
 /** Does a cell with this qualifier have points? */
 bool sto_hbase_is_points(struct ts_slice qualifier);
 #define STO_HBASE_FAMILY TS_SLICE_LIT("t") /* of the data table */

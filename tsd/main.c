@@ -152,7 +152,8 @@ static const struct tsd_cmd commands[] = {
               "get KIND NAME [FIELD]\n"
               "find [KIND] QUERY...\n"
               "treesync [ID]\n"
-              "treepurge ID [definition]",
+              "treepurge ID [definition]\n"
+              "grep|assign|rename|delete|fsck ... --hbase [--config FILE] [--gateways LIST]",
      .opts = tsd_uid_opts,
      .details = "KIND is metrics, tagk or tagv; without it all kinds are searched. An id is printed as "
                 "OpenTSDB prints it: the bytes\n"
@@ -168,7 +169,13 @@ static const struct tsd_cmd commands[] = {
                 "\n"
                 "Branches of trees (/api/tree) are computed from their rules at each request, so treesync "
                 "has nothing to do.\n"
-                "treepurge ID definition deletes a tree with its rules.",
+                "treepurge ID definition deletes a tree with its rules.\n"
+                "\n"
+                "With --hbase the names are those of OpenTSDB's table in HBase (remote = hbase), other "
+                "writers may use it meanwhile, and a\n"
+                "daemon follows within ten minutes. delete removes a name, its id and its metadata, never "
+                "its points. fsck accepts\n"
+                "delete_unknown too, as in OpenTSDB; what it finds and repairs is part of tsd fsck --hbase.",
      .examples = "tsd uid metrics web.hits\n"
                  "tsd uid rename tagv web01 web1 --data ./data\n"
                  "tsd uid set tagv EDDF place 'Frankfurt am Main' && tsd uid find place:frankfurt",
@@ -304,8 +311,10 @@ static const struct tsd_cmd commands[] = {
      .run = tsd_hbase_cmd_run},
     {.name = "fsck",
      .also = "check repair verify",
-     .summary = "Check a whole stopped store; with --repair repair it.",
-     .usage = "--data DIR [--repair] [--format text|json] [--quiet]",
+     .summary = "Check a whole stopped store, or OpenTSDB's tables in HBase, and repair them.",
+     .usage = "--data DIR [--repair] [--format text|json] [--quiet]\n"
+              "--hbase [--config FILE] [--fix|--fix-all] [--metric NAME] [--from TIME] [--to TIME] "
+              "[--verbose] [options]",
      .opts = tsd_fsck_opts,
      .details =
          "Every byte is read and compared with its checksum, summaries with points, files with the manifest "
@@ -317,10 +326,23 @@ static const struct tsd_cmd commands[] = {
          "--repair keeps every row, name and small cell that can be read. Damaged files are "
          "moved to DIR/damaged, never deleted.\n"
          "A lost point may have overwritten an older one, which is "
-         "visible again then.",
+         "visible again then.\n\n"
+         "--hbase reads tsdb-uid and tsdb, while OpenTSDB and tsd use them. Each kind of fault is counted, "
+         "and with --verbose each "
+         "one is listed:\n"
+         "  --fix          old_encoding, irregular_column, repeated_point, unsorted_appends, long_integer, "
+         "uid_counter,\n"
+         "                 counter_low, no_reverse, no_forward, shared_id, other_name, second_id\n"
+         "  --duplicates   duplicate_point\n"
+         "  --delete       values: bad_value; columns: bad_column, bad_annotation; rows: bad_key; orphans: "
+         "orphan; unknown:\n"
+         "                 unknown_column, uid_column\n"
+         "  nothing        wrong_salt, unreadable_row, uid_length, future_column, random_ids\n"
+         "What was written less than ten minutes ago is not changed. docs/OPERATIONS.md explains each fault.",
      .exits = "0 clean, 1 repaired, 4 damage left, 8 it could not be done, 2 wrong usage",
      .examples = "tsd fsck --data ./data\n"
-                 "tsd fsck --data ./data --repair",
+                 "tsd fsck --data ./data --repair\n"
+                 "tsd fsck --hbase --config /etc/tsd.conf --fix --duplicates newest",
      .run = tsd_fsck_run},
     {.name = "collect",
      .also = "weblog weblogs follow agent tcollector",

@@ -30,4 +30,5 @@ done
 try tables "$build/tests/test_remote_tables"
 try queries "$build/tests/run_queries" --hbase tests/queries/*.qt
 try daemon python3 tests/integration/hbase.py
+try fsck python3 tests/integration/hbase_fsck.py
 [ -z "$failed" ] || { echo "hbase: failed:$failed" >&2; exit 1; }

@@ -75,7 +75,7 @@ PREFIXES = {"storage/reclog": "storage/points", "storage/readonly": "storage/poi
 # What is public of a module for those outside of its top folder.
 PUBLIC = {
     "storage": {"storage/store.h", "storage/batch.h", "storage/point.h", "storage/scan.h", "storage/remote.h", "storage/remote_cell.h",
-                "storage/hbase/remote/remote.h", "storage/hbase/remote/tables.h", "storage/hbase/limits.h", "storage/hbase/rowkey.h"},
+                "storage/hbase/remote/remote.h", "storage/hbase/remote/tables.h", "storage/hbase/remote/check.h", "storage/hbase/limits.h", "storage/hbase/rowkey.h"},
     "collectors": {"collectors/collect.h", "collectors/weblog/weblog_import.h"},
 }
 # Libraries that are linked for what they define, not for a header: members of tables.

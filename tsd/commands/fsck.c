@@ -5,6 +5,8 @@
  * Threads    the main thread
  * Not here   checking and repairing (storage/fsck.h)
  */
+#include "tsd/commands/fsck.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,15 +15,34 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "storage/store.h"
-#include "tsd/commands/cmd.h"
+#include "tsd/commands/hbase.h"
 #include "tsd/commands/progress.h"
 
-/* Exit codes as those of other fsck programs; a usage error is 2 as everywhere in tsd. */
-enum fsck_exit { FSCK_CLEAN = 0, FSCK_REPAIRED = 1, FSCK_LEFT = 4, FSCK_ERROR = 8 };
-
 const struct ts_opt tsd_fsck_opts[] = {
-    {.name = "data", .arg = "DIR", .help = "The folder of the store; no daemon may use it. Required."},
+    {.name = "data", .arg = "DIR", .help = "The folder of the store; no daemon may use it."},
     {.name = "repair", .help = "Repair the store. Damaged files are moved to DIR/damaged."},
+    {.name = "hbase",
+     .help = "Instead of a folder, check OpenTSDB's tables in HBase, while they are in use. The following "
+             "options belong to it."},
+    {.name = "config", .arg = "FILE", .help = "Read keys from this file, that of the daemon."},
+    TSD_HBASE_TABLES_OPTS,
+    {.name = "metric", .arg = "NAME", .help = "Only rows of this metric, and no names and ids."},
+    {.name = "from",
+     .arg = "TIME",
+     .help = "Only rows whose hour has this time or later ones, and no names and ids."},
+    {.name = "to", .arg = "TIME", .help = "Only rows whose hour has this time or earlier ones."},
+    {.name = "fix",
+     .help = "Repair what can be repaired without losing a point. The following options include it."},
+    {.name = "duplicates",
+     .arg = "WHICH",
+     .help = "Of different values of one time, newest or oldest stays."},
+    {.name = "delete",
+     .arg = "LIST",
+     .help = "Delete what cannot be read: values, columns, rows, orphans, unknown, with commas between them, "
+             "or all."},
+    {.name = "compact", .help = "Make one column of the points of each row whose hour is over."},
+    {.name = "fix-all", .help = "As --duplicates newest --delete all --compact."},
+    {.name = "verbose", .letter = 'v', .help = "List each fault, not only their numbers."},
     {.name = "format", .arg = "FORMAT", .help = "text or json (one object a line). Default text."},
     {.name = "quiet", .letter = 'q', .help = "Print only damage and losses: no notes, no summary."},
     {.name = NULL},
@@ -162,8 +183,12 @@ static void put_summary(struct fsck_run *r, const struct sto_fsck_result *res)
 static int fsck_fail(const struct ts_error *err)
 {
     (void)tsd_fail(err);
-    return FSCK_ERROR;
+    return TSD_FSCK_ERROR;
 }
+
+static const char *const of_hbase[] = {
+    "config", "opentsdb-config", "gateways", "salt-width", "salt-buckets", "metric", "from", "to",
+    "fix",    "duplicates",      "delete",   "compact",    "fix-all",      "verbose"};
 
 int tsd_fsck_run(const struct tsd_args *args)
 {
@@ -171,8 +196,13 @@ int tsd_fsck_run(const struct tsd_args *args)
     struct fsck_run r = {.json = format && strcmp(format, "json") == 0, .quiet = tsd_args_has(args, "quiet")};
     struct sto_fsck_result res;
     struct ts_error err = {0};
+    if (tsd_args_has(args, "hbase"))
+        return tsd_fsck_hbase_run(args);
+    for (size_t i = 0; i < sizeof of_hbase / sizeof *of_hbase; i++)
+        if (tsd_args_has(args, of_hbase[i]))
+            return tsd_usage(args, "--%s belongs to --hbase", of_hbase[i]);
     if (!dir || args->n_words)
-        return tsd_usage(args, "fsck needs --data DIR and takes no words");
+        return tsd_usage(args, "fsck needs --data DIR or --hbase, and takes no words");
     if (format && !r.json && strcmp(format, "text") != 0)
         return tsd_usage(args, "--format is text or json");
     struct sto_fsck_opts opts = {.dir = dir,
@@ -192,5 +222,5 @@ int tsd_fsck_run(const struct tsd_args *args)
     ts_buf_release(&r.out);
     if (rc < 0 || r.rc < 0)
         return fsck_fail(rc < 0 ? &err : &r.err);
-    return res.n_left ? FSCK_LEFT : res.repaired ? FSCK_REPAIRED : FSCK_CLEAN;
+    return res.n_left ? TSD_FSCK_LEFT : res.repaired ? TSD_FSCK_REPAIRED : TSD_FSCK_CLEAN;
 }

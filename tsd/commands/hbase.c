@@ -55,18 +55,8 @@ const struct ts_opt tsd_hbase_opts[] = {
 int tsd_hbase_take(const struct tsd_args *args, struct tsd_hbase_settings *set, struct ts_budget *memory,
                    struct ts_error *err)
 {
-    static const char *const keys[][2] = {{"gateways", "hbase_gateways"},
-                                          {"salt-width", "hbase_salt_width"},
-                                          {"salt-buckets", "hbase_salt_buckets"}};
     struct ts_conf *conf = args->conf;
-    char where[40];
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const char *value = tsd_args_get(args, keys[i][0]);
-        (void)snprintf(where, sizeof where, "option --%s", keys[i][0]);
-        if (value)
-            TS_TRY(ts_conf_set(conf, keys[i][1], ts_slice_str(value), where, err));
-    }
-    TS_TRY(ts_conf_set(conf, "remote", TS_SLICE_LIT("hbase"), args->cmd->name, err));
+    TS_TRY(tsd_hbase_set_keys(args, conf, err));
     TS_TRY(tsd_hbase_load(conf, set, err));
     set->opts.access.gateways = set->gateways;
     ts_budget_init(memory, "hbase", "hbase_memory_bytes", NULL, set->memory_bytes);

@@ -1,8 +1,8 @@
 /*
- * hbase.h - what the forms of tsd hbase share: how HBase is reached, and text in aligned columns.
+ * hbase.h - what the forms of tsd hbase, and other commands over HBase's tables, share: how HBase is reached, and text in aligned columns.
  *
  * Threads    the main thread
- * Not here   the forms (hbase.c, hbase_print.c)
+ * Not here   the forms (hbase.c, hbase_print.c, fsck_hbase.c, uid_hbase.c)
  */
 #ifndef TSD_COMMANDS_HBASE_H
 #define TSD_COMMANDS_HBASE_H
@@ -11,22 +11,47 @@
 #include "tsd/commands/cmd.h"
 #include "tsd/daemon/hbase.h"
 
-/* Options that say how HBase is reached, beside those that are keys. */
-#define TSD_HBASE_OPTS                                                                                       \
-    {.name = "config",                                                                                       \
-     .arg = "FILE",                                                                                          \
-     .help = "Read keys from this file, that of the daemon: lines \"key = value\"."},                        \
-        {.name = "opentsdb-config", .arg = "FILE", .help = "Before it, read an opentsdb.conf."},             \
+/* Options of how HBase is reached, besides --config. */
+#define TSD_HBASE_TABLES_OPTS                                                                                \
+    {.name = "opentsdb-config", .arg = "FILE", .help = "Before it, read an opentsdb.conf."},                 \
         {.name = "gateways", .arg = "LIST", .help = "Thrift2 gateways as host:port: key hbase_gateways."},   \
         {.name = "salt-width", .arg = "N", .help = "Bytes of the salt: key hbase_salt_width."},              \
     {                                                                                                        \
         .name = "salt-buckets", .arg = "N", .help = "Number of salts: key hbase_salt_buckets."               \
     }
+/* The same with --config, for commands that have no other file of keys. */
+#define TSD_HBASE_OPTS                                                                                       \
+    {.name = "config",                                                                                       \
+     .arg = "FILE",                                                                                          \
+     .help = "Read keys from this file, that of the daemon: lines \"key = value\"."},                        \
+        TSD_HBASE_TABLES_OPTS
+
 /** Keys of args->conf and these options.
  *  @param memory  [out] the account of hbase_memory_bytes; outlives set and what is opened with it
  *  @return 0; TS_EINVAL with one sentence. set is released with tsd_hbase_settings_release */
 int tsd_hbase_take(const struct tsd_args *args, struct tsd_hbase_settings *set, struct ts_budget *memory,
                    struct ts_error *err);
+/** Set the keys of these options in conf, and remote = hbase. */
+int tsd_hbase_set_keys(const struct tsd_args *args, struct ts_conf *conf, struct ts_error *err);
+
+/* The tables, for a command that works on them without a daemon (--hbase). */
+struct tsd_hbase_tables {
+    struct ts_conf *conf;          /* owned */
+    struct tsd_hbase_settings set; /* keys of HBase */
+    struct ts_budget memory;       /* hbase_memory_bytes */
+    struct sto_remote *remote;     /* owned; NULL = not open */
+    struct sto_remote_call call;   /* for all calls: ends with Ctrl-C */
+};
+/** Read the keys of --config, the environment and the options, and open the tables, if one of the gateways answers. Ctrl-C cancels the calls from now on; a second one
+ * ends the program. 0; TS_EINVAL: wrong usage; others. */
+int tsd_hbase_tables_open(struct tsd_hbase_tables *t, const struct tsd_args *args, struct ts_error *err);
+/** Idempotent. */
+void tsd_hbase_tables_close(struct tsd_hbase_tables *t);
+
+/** tsd fsck --hbase. Returns an exit code. */
+int tsd_fsck_hbase_run(const struct tsd_args *args);
+/** tsd uid --hbase. Returns an exit code. */
+int tsd_uid_hbase_run(const struct tsd_args *args);
 
 /* One run. */
 struct tsd_hbase_run {

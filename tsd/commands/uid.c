@@ -5,6 +5,7 @@
  * Threads    the main thread
  * Source     docs/OPENTSDB.md, section 11.5 (forms and output)
  */
+#include "tsd/commands/hbase.h"
 #include "tsd/commands/meta_client.h"
 #include "tsd/meta/uidmeta.h"
 
@@ -14,6 +15,10 @@ const struct ts_opt tsd_uid_opts[] = {
     TSD_META_CLIENT_OPTS,
     {.name = "deleted", .help = "grep: print deleted names, \"~ID~NAME\", instead of others."},
     {.name = "ignore-case", .letter = 'i', .help = "grep: ignore case."},
+    {.name = "hbase",
+     .help = "Use OpenTSDB's table in HBase, without a daemon. --config is then the daemon's, and the "
+             "following options belong to it."},
+    TSD_HBASE_TABLES_OPTS,
     {.name = NULL},
 };
 const struct ts_opt tsd_mkmetric_opts[] = {TSD_META_CLIENT_OPTS, {.name = NULL}};
@@ -504,6 +509,8 @@ int tsd_uid_run(const struct tsd_args *args)
         return tsd_usage(
             args, "say what to do: a name, a number, grep, assign, rename, delete, fsck, set, get, find, "
                   "treesync or treepurge");
+    if (tsd_args_has(args, "hbase"))
+        return tsd_uid_hbase_run(args);
     while (form->word && strcmp(form->word, args->words[0]) != 0)
         form++;
     size_t n = args->n_words - (form->word ? 1 : 0);

@@ -1,0 +1,92 @@
+/*
+ * hbase_open.c - the tables of HBase for commands that work on them without a daemon: keys, the remote store, Ctrl-C.
+ *
+ * Threads    the main thread
+ */
+#include "tsd/commands/hbase.h"
+
+#include "collectors/collect.h"
+#include "tsd/server.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+static const struct ts_conf_key *const own_tables[] = {tsd_hbase_conf_keys};
+static const struct ts_conf_key *const other_tables[] = {tsd_conf_keys, sto_conf_keys, col_conf_keys, NULL};
+
+static _Atomic bool interrupted; /* SIGINT came; written by the handler */
+
+static void on_signal(int number)
+{
+    (void)number;
+    atomic_store(&interrupted, true);
+}
+
+int tsd_hbase_set_keys(const struct tsd_args *args, struct ts_conf *conf, struct ts_error *err)
+{
+    static const char *const keys[][2] = {{"gateways", "hbase_gateways"},
+                                          {"salt-width", "hbase_salt_width"},
+                                          {"salt-buckets", "hbase_salt_buckets"}};
+    char where[40];
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const char *value = tsd_args_get(args, keys[i][0]);
+        (void)snprintf(where, sizeof where, "option --%s", keys[i][0]);
+        if (value)
+            TS_TRY(ts_conf_set(conf, keys[i][1], ts_slice_str(value), where, err));
+    }
+    return ts_conf_set(conf, "remote", TS_SLICE_LIT("hbase"), "the command", err);
+}
+
+static int load(struct tsd_hbase_tables *t, const struct tsd_args *args, struct ts_error *err)
+{
+    const char *config = tsd_args_get(args, "config"), *opentsdb = tsd_args_get(args, "opentsdb-config");
+    t->conf = ts_conf_new(own_tables, 1);
+    ts_conf_pass_over(t->conf, other_tables);
+    if (opentsdb)
+        TS_TRY(tsd_opentsdb_conf(t->conf, opentsdb, err));
+    if (config)
+        TS_TRY(ts_conf_load_file(t->conf, config, err));
+    TS_TRY(ts_conf_load_env(t->conf, err));
+    TS_TRY(tsd_hbase_set_keys(args, t->conf, err));
+    TS_TRY(tsd_hbase_load(t->conf, &t->set, err));
+    t->set.opts.access.gateways = t->set.gateways;
+    ts_budget_init(&t->memory, "hbase", "hbase_memory_bytes", NULL, t->set.memory_bytes);
+    t->set.opts.access.memory = &t->memory;
+    return sto_hbase_open(&t->set.opts, &t->remote, err);
+}
+
+/* An HBase that is away would be waited for, as in the middle of a check; at the start somebody has mistyped its address. */
+static int probe(const struct tsd_hbase_tables *t, struct ts_error *err)
+{
+    const struct sto_hbase_opts *o = &t->set.opts;
+    int rc = TS_EBACKEND;
+    for (size_t i = 0; i < o->access.n_gateways && rc < 0; i++)
+        rc = sto_hbase_gateway_probe(&o->access, i, o->tables.uid, err);
+    return rc < 0 ? ts_error_wrap(err, "no gateway of hbase_gateways answers (%s)", t->set.gateways_key) : 0;
+}
+
+int tsd_hbase_tables_open(struct tsd_hbase_tables *t, const struct tsd_args *args, struct ts_error *err)
+{
+    *t = (struct tsd_hbase_tables){.call = {.cancel = &interrupted, .memory = &t->memory}};
+    int rc = load(t, args, err);
+    if (rc == 0)
+        rc = probe(t, err);
+    if (rc < 0) {
+        tsd_hbase_tables_close(t);
+        return rc;
+    }
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    (void)sigaction(SIGINT, &action, NULL); /* a second one ends the program at once */
+    return 0;
+}
+
+void tsd_hbase_tables_close(struct tsd_hbase_tables *t)
+{
+    if (t->remote)
+        t->remote->ops->close(t->remote);
+    t->remote = NULL;
+    tsd_hbase_settings_release(&t->set);
+    ts_conf_free(t->conf);
+    t->conf = NULL;
+}

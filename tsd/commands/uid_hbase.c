@@ -1,0 +1,322 @@
+/*
+ * uid_hbase.c - tsd uid --hbase: names and ids in OpenTSDB's table in HBase, without a daemon.
+ *
+ * Output and words are those of uid.c.
+ * Threads    the main thread
+ */
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/regex.h"
+#include "base/text.h"
+#include "storage/hbase/limits.h"
+#include "storage/hbase/remote/check.h"
+#include "tsd/commands/hbase.h"
+
+#include <string.h>
+
+#define N_KINDS (STO_REMOTE_TAGV + 1)
+#define BATCH   1000 /* names that are looked up together */
+
+static const char *const kind_names[N_KINDS] = {"metrics", "tagk", "tagv"};
+
+/* One run. */
+struct run {
+    const struct tsd_args *args;
+    struct tsd_hbase_tables t;
+    struct ts_buf out;
+    const char *const *words; /* after the form's name; n_words of them */
+    size_t n_words;
+};
+
+static int take_kind(const char *word, enum sto_remote_kind *out, struct ts_error *err)
+{
+    for (unsigned k = 0; k < N_KINDS; k++)
+        if (strcmp(word, kind_names[k]) == 0) {
+            *out = (enum sto_remote_kind)k;
+            return 0;
+        }
+    return ts_error_set(err, TS_EINVAL, "\"%s\" is not a kind; there are metrics, tagk and tagv", word);
+}
+
+/* "[KIND] WORD": the kinds from *out_first to *out_last. */
+static int take_kinds(const struct run *r, unsigned *out_first, unsigned *out_last, struct ts_error *err)
+{
+    enum sto_remote_kind kind = STO_REMOTE_METRIC;
+    *out_first = 0;
+    *out_last = N_KINDS - 1;
+    if (r->n_words < 2)
+        return 0;
+    TS_TRY(take_kind(r->words[0], &kind, err));
+    *out_first = *out_last = kind;
+    return 0;
+}
+
+/* "metrics web.hits: [0, 0, 1]": bytes as OpenTSDB prints them. */
+static void put_line(struct run *r, const struct sto_remote_name *n)
+{
+    const struct sto_hbase_schema *s = &r->t.set.opts.schema;
+    unsigned width = n->kind == STO_REMOTE_METRIC ? s->metric_width
+                     : n->kind == STO_REMOTE_TAGK ? s->tagk_width
+                                                  : s->tagv_width;
+    ts_buf_printf(&r->out, "%s %.*s: ", kind_names[n->kind], (int)n->name.n, n->name.p);
+    for (unsigned i = 0; i < width; i++)
+        ts_buf_printf(&r->out, "%s%d", i ? ", " : "[", (int8_t)(n->id >> (8 * (width - 1 - i)) & 255));
+    ts_buf_str(&r->out, "]\n");
+}
+
+/* --- names and ids --- */
+
+/* Look up by `what`, and print what is found; names by id are valid only now. */
+struct looked_up {
+    struct run *r;
+    struct sto_remote_name *list;
+    size_t n, n_found;
+    int rc;
+    struct ts_error *err;
+};
+
+static void on_looked_up(void *arg, int rc, const struct ts_error *err)
+{
+    struct looked_up *l = arg;
+    l->rc = rc;
+    if (err && l->err)
+        *l->err = *err;
+    for (size_t i = 0; rc == 0 && i < l->n; i++)
+        if (l->list[i].rc == 0) {
+            put_line(l->r, &l->list[i]);
+            l->n_found++;
+        }
+}
+
+static int look_up(struct run *r, enum sto_remote_lookup what, struct sto_remote_name *list, size_t n,
+                   size_t *out_found, struct ts_error *err)
+{
+    struct looked_up l = {.r = r, .list = list, .n = n, .err = err};
+    r->t.remote->ops->names(r->t.remote, what, list, n, &r->t.call, on_looked_up, &l);
+    *out_found += l.n_found;
+    return l.rc;
+}
+
+static int uid_lookup(struct run *r, struct ts_error *err)
+{
+    unsigned first, last;
+    struct sto_remote_name list[N_KINDS];
+    const char *word = r->words[r->n_words - 1];
+    size_t n_found = 0;
+    int64_t number;
+    TS_TRY(take_kinds(r, &first, &last, err));
+    for (unsigned k = first; k <= last; k++)
+        list[k] = (struct sto_remote_name){.kind = (enum sto_remote_kind)k, .name = ts_slice_str(word)};
+    TS_TRY(look_up(r, STO_REMOTE_FIND, list + first, last - first + 1, &n_found, err));
+    if (ts_num_parse_int(ts_slice_str(word), &number, NULL) == 0 && number > 0) {
+        for (unsigned k = first; k <= last; k++)
+            list[k] = (struct sto_remote_name){.kind = (enum sto_remote_kind)k, .id = (uint64_t)number};
+        TS_TRY(look_up(r, STO_REMOTE_BY_ID, list + first, last - first + 1, &n_found, err));
+    }
+    return n_found
+               ? 0
+               : ts_error_set(err, TS_ENOTFOUND, "no such name or number%s%s: %s",
+                              first == last ? " among " : "", first == last ? kind_names[first] : "", word);
+}
+
+/* --- grep --- */
+
+/* Names of a kind that match; ids are looked up when all have been read. */
+struct grep {
+    struct run *r;
+    struct ts_regex *re;
+    struct sto_remote_name *list; /* n of them; name.n is set, the bytes stand one after the other in names */
+    size_t n, cap;
+    struct ts_buf names;
+    int rc; /* of on_name */
+    struct ts_error *err;
+};
+
+static bool on_name(void *arg, struct ts_slice name)
+{
+    struct grep *g = arg;
+    g->rc = ts_regex_find(g->re, name, 0, g->err);
+    if (g->rc <= 0)
+        return g->rc == 0;
+    g->rc = ts_budget_grow(&g->r->t.memory, &g->list, &g->cap, g->n + 1, sizeof *g->list, g->err);
+    if (g->rc == 0 && ts_buf_slice(&g->names, name) < 0)
+        g->rc = ts_error_set(g->err, TS_ELIMIT, "there is no memory for so many names (hbase_memory_bytes)");
+    if (g->rc == 0)
+        g->list[g->n++] = (struct sto_remote_name){.name = {NULL, name.n}};
+    return g->rc == 0;
+}
+
+static int grep_kind(struct grep *g, enum sto_remote_kind kind, size_t *io_found)
+{
+    struct sto_remote *remote = g->r->t.remote;
+    g->n = 0;
+    ts_buf_clear(&g->names);
+    TS_TRY(remote->ops->suggest(remote, kind, (struct ts_slice){"", 0}, SIZE_MAX, &g->r->t.call, on_name, g,
+                                g->err));
+    if (g->rc < 0)
+        return g->rc;
+    const char *at = g->names.p;
+    for (size_t i = 0; i < g->n; at += g->list[i++].name.n) {
+        g->list[i].kind = kind;
+        g->list[i].name.p = at;
+    }
+    for (size_t i = 0; i < g->n; i += BATCH)
+        TS_TRY(look_up(g->r, STO_REMOTE_FIND, g->list + i, g->n - i < BATCH ? g->n - i : BATCH, io_found,
+                       g->err));
+    return 0;
+}
+
+static int uid_grep(struct run *r, struct ts_error *err)
+{
+    struct grep g = {.r = r, .err = err};
+    const char *word = r->words[r->n_words - 1];
+    unsigned first, last;
+    size_t n_found = 0;
+    TS_TRY(take_kinds(r, &first, &last, err));
+    TS_TRY(
+        ts_regex_new(ts_slice_str(word), tsd_args_has(r->args, "ignore-case"), TS_REGEX_STEPS, &g.re, err));
+    ts_buf_init(&g.names, 0);
+    g.names.budget = &r->t.memory;
+    int rc = 0;
+    for (unsigned k = first; k <= last && rc == 0; k++)
+        rc = grep_kind(&g, (enum sto_remote_kind)k, &n_found);
+    ts_budget_free(&r->t.memory, g.list, g.cap * sizeof *g.list);
+    ts_buf_release(&g.names);
+    ts_regex_free(g.re);
+    return rc < 0 || n_found ? rc : ts_error_set(err, TS_ENOTFOUND, "no name matches %s", word);
+}
+
+/* --- assign, rename, delete --- */
+
+static int uid_assign(struct run *r, struct ts_error *err)
+{
+    enum sto_remote_kind kind = STO_REMOTE_METRIC;
+    size_t n = r->n_words - 1, n_found = 0;
+    TS_TRY(take_kind(r->words[0], &kind, err));
+    for (size_t i = 0; i < n; i++) /* nothing is assigned if a name is refused */
+        TS_TRY(sto_hbase_check_name(kind, ts_slice_str(r->words[i + 1]), err));
+    struct sto_remote_name *list = ts_xcalloc(n, sizeof *list);
+    for (size_t i = 0; i < n; i++)
+        list[i] = (struct sto_remote_name){.kind = kind, .name = ts_slice_str(r->words[i + 1])};
+    int rc = look_up(r, STO_REMOTE_MAKE, list, n, &n_found, err);
+    ts_free(list);
+    return rc;
+}
+
+static int uid_rename(struct run *r, struct ts_error *err)
+{
+    enum sto_remote_kind kind = STO_REMOTE_METRIC;
+    TS_TRY(take_kind(r->words[0], &kind, err));
+    TS_TRY(r->t.remote->ops->rename(r->t.remote, kind, ts_slice_str(r->words[1]), ts_slice_str(r->words[2]),
+                                    &r->t.call, err));
+    ts_buf_printf(&r->out, "%s %s -> %s\n", r->words[0], r->words[1], r->words[2]);
+    return 0;
+}
+
+static int uid_delete(struct run *r, struct ts_error *err)
+{
+    enum sto_remote_kind kind = STO_REMOTE_METRIC;
+    TS_TRY(take_kind(r->words[0], &kind, err));
+    for (size_t i = 1; i < r->n_words; i++)
+        TS_TRY(sto_hbase_delete_name(r->t.remote, kind, ts_slice_str(r->words[i]), &r->t.call, err));
+    return 0;
+}
+
+/* --- check --- */
+
+static void on_found(void *arg, const struct sto_hbase_found *f)
+{
+    struct run *r = arg;
+    ts_buf_printf(&r->out, "%s: %s: %s\n", f->is_note ? "note" : "damage", f->name, f->text);
+}
+
+static int uid_fsck(struct run *r, struct ts_error *err)
+{
+    struct sto_hbase_check_opts opts = STO_HBASE_CHECK_ALL;
+    struct sto_hbase_check_result res = {0};
+    uint64_t n = 0, left = 0;
+    for (size_t i = 0; i < r->n_words; i++) {
+        if (strcmp(r->words[i], "fix") != 0 && strcmp(r->words[i], "delete_unknown") != 0)
+            return ts_error_set(err, TS_EINVAL, "fsck --hbase accepts no words but fix and delete_unknown");
+        opts.fixes |= *r->words[i] == 'f' ? STO_HBASE_FIX : STO_HBASE_DELETE_UNKNOWN;
+    }
+    opts.found = on_found;
+    opts.arg = r;
+    TS_TRY(sto_hbase_check_ids(r->t.remote, &opts, &r->t.call, &res, err));
+    for (unsigned i = 0; i < STO_HBASE_N_FAULTS; i++)
+        if (!sto_hbase_fault_is_note(i)) {
+            n += res.n_found[i];
+            left += res.n_found[i] - res.n_fixed[i];
+        }
+    ts_buf_printf(&r->out, "%llu names analyzed\n", (unsigned long long)res.n_names);
+    if (n)
+        ts_buf_printf(&r->out, "%llu errors found.\n", (unsigned long long)n);
+    else
+        ts_buf_str(&r->out, "No errors found.\n");
+    if (!left)
+        return 0;
+    return opts.fixes & STO_HBASE_FIX
+               ? ts_error_set(err, TS_ECORRUPT, "%llu errors are left", (unsigned long long)left)
+               : ts_error_set(err, TS_ECORRUPT, "tsd uid fsck fix --hbase corrects them");
+}
+
+/* --- the command --- */
+
+static const struct {
+    const char *word, *usage;
+    size_t min, max; /* number of words after the first */
+    int (*run)(struct run *r, struct ts_error *err);
+} forms[] = {
+    {"grep", "grep [KIND] EXPRESSION", 1, 2, uid_grep},
+    {"assign", "assign KIND NAME...", 2, SIZE_MAX, uid_assign},
+    {"rename", "rename KIND OLD NEW", 3, 3, uid_rename},
+    {"delete", "delete KIND NAME...", 2, SIZE_MAX, uid_delete},
+    {"fsck", "fsck [fix] [delete_unknown]", 0, 2, uid_fsck},
+    {NULL, "[KIND] NAME", 1, 2, uid_lookup},
+};
+/* Forms that work through a daemon, and why. */
+static const char *const others[][2] = {
+    {"set", "free text fields are set through a daemon, which writes them to HBase"},
+    {"get", "free text fields are read through a daemon, which reads them from HBase"},
+    {"find", "names are searched by their fields through a daemon; grep --hbase searches names"},
+    {"metasync", "tsd needs no metadata of series: it finds them by their points"},
+    {"metapurge", "metadata is deleted through a daemon (/api/uid/uidmeta, /api/uid/tsmeta)"},
+    {"treesync", "trees are kept by the daemon, and their branches are computed at each request"},
+    {"treepurge", "trees are kept by the daemon: run it without --hbase"},
+};
+
+static int run_form(struct run *r, int (*form)(struct run *r, struct ts_error *err))
+{
+    struct ts_error err = {0};
+    int rc = tsd_hbase_tables_open(&r->t, r->args, &err);
+    if (rc < 0)
+        return rc == TS_EBACKEND || rc == TS_ETIMEOUT ? tsd_fail(&err) : tsd_usage(r->args, "%s", err.text);
+    ts_buf_init(&r->out, 0);
+    rc = form(r, &err);
+    int print_rc = tsd_print_all(ts_buf_get(&r->out), rc < 0 ? NULL : &err);
+    ts_buf_release(&r->out);
+    tsd_hbase_tables_close(&r->t);
+    return rc < 0 || print_rc < 0 ? tsd_fail(&err) : TSD_EXIT_OK;
+}
+
+int tsd_uid_hbase_run(const struct tsd_args *args)
+{
+    struct run r = {.args = args};
+    size_t i = 0;
+    if (tsd_args_has(args, "data") || tsd_args_has(args, "host") || tsd_args_has(args, "port") ||
+        tsd_args_has(args, "deleted"))
+        return tsd_usage(args,
+                         "--hbase works without a daemon and without a folder: leave out --data, --host, "
+                         "--port and --deleted");
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+        if (strcmp(args->words[0], others[k][0]) == 0)
+            return tsd_usage(args, "%s: %s", others[k][0], others[k][1]);
+    while (forms[i].word && strcmp(forms[i].word, args->words[0]) != 0)
+        i++;
+    size_t skip = forms[i].word ? 1 : 0;
+    r.words = args->words + skip;
+    r.n_words = args->n_words - skip;
+    if (r.n_words < forms[i].min || r.n_words > forms[i].max)
+        return tsd_usage(args, "the words are %s", forms[i].usage);
+    return run_form(&r, forms[i].run);
+}

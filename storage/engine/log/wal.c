@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "storage/engine/log/wal_int.h"
 
-int sto_wal_new(const struct ts_fs *fs, const char *dir, uint32_t run, uint32_t worker, uint64_t gen,
+int sto_wal_new(const struct ts_fs *fs, const char *dir, uint32_t run, uint32_t owner, uint64_t gen,
                 struct sto_wal **out_wal, struct ts_error *err)
 {
     *out_wal = NULL;
@@ -24,7 +24,7 @@ int sto_wal_new(const struct ts_fs *fs, const char *dir, uint32_t run, uint32_t 
     struct sto_wal *wal = ts_xcalloc(1, sizeof(*wal));
     wal->fs = fs;
     wal->dir = ts_xstrdup(dir);
-    wal->name = (struct sto_wal_name){.run = run, .worker = worker, .gen = gen};
+    wal->name = (struct sto_wal_name){.run = run, .owner = owner, .gen = gen};
     wal->segment_bytes = STO_WAL_SEGMENT_BYTES;
     wal->prev_segment = STO_WAL_NO_SEGMENT;
     wal->slots = sto_slots_of(1, 1);

@@ -1,7 +1,7 @@
 /*
- * wal.h - the write-ahead log of one worker, from which points are replayed after a crash.
+ * wal.h - the write-ahead log of one owner, from which points are replayed after a crash.
  *
- *   folder wal/   RRRRRRRR-GGGGGGGG-WWW-SSSS.log    run, generation, worker, segment (hex)
+ *   folder wal/   RRRRRRRR-GGGGGGGG-WWW-SSSS.log    run, generation, owner, segment (hex)
  *   segment       header | record | record | ...
  *   record        length | CRC-32C | body
  *   body          points, or series definitions, or a mark ("synced up to here")
@@ -14,7 +14,7 @@
  * same flags as before, sign), then varints for what differs.
  *
  * Format     docs/FORMAT.md "Write-ahead log"
- * Threads    append, set_gen, close: the owning worker. sto_wal_sync: any number of threads at the same time;
+ * Threads    append, set_gen, close: the owner. sto_wal_sync: any number of threads at the same time;
  *            they share one fdatasync. Replay: before threads start.
  * Invariant  a point is visible to readers only after it is in this file
  * Not here   when to sync (sync.c), what replay does with points (recover.c), bytes (wal_format.h)
@@ -35,13 +35,13 @@
 
 struct sto_wal;
 /**
- * Create the log of a worker in this run. Nothing is written yet: the first append creates the first segment.
+ * Create the log of an owner in this run. Nothing is written yet: the first append creates the first segment.
  *
  * @param dir  the wal folder, which exists; copied
  * @param run  higher than in any name in the folder (sto_wal_replay_result.max_run)
  * @return 0, TS_EINVAL (path too long)
  */
-int sto_wal_new(const struct ts_fs *fs, const char *dir, uint32_t run, uint32_t worker, uint64_t gen,
+int sto_wal_new(const struct ts_fs *fs, const char *dir, uint32_t run, uint32_t owner, uint64_t gen,
                 struct sto_wal **out_wal, struct ts_error *err);
 /** Sync what is not synced yet, mark it as synced, close and free. No other thread may be inside
  * sto_wal_sync. NULL is ignored. */
@@ -114,7 +114,7 @@ struct sto_wal_replay_ops {
     /* A series that the catalog had on disk when the log named it by its id alone: return the handle, or
      * NULL as series() does. If this callback is NULL, a log with such a definition is damaged. */
     const struct sto_series *(*known)(void *arg, uint32_t id, struct ts_error *err);
-    /* Operations in the order they were written (of one worker and generation); n >= 1. A negative result
+    /* Operations in the order they were written (of one owner and generation); n >= 1. A negative result
      * stops the replay. */
     int (*points)(void *arg, uint64_t gen, const struct sto_point *points, size_t n, struct ts_error *err);
 };
@@ -129,7 +129,7 @@ struct sto_wal_replay_result {
     uint64_t n_torn;     /* segments whose torn tail was cut (each is logged) */
 };
 /**
- * Read all segments of generations > flushed_gen in the order run, generation, worker, segment, and pass
+ * Read all segments of generations > flushed_gen in the order run, generation, owner, segment, and pass
  * their contents to ops. Segments of generations <= flushed_gen are deleted. A missing folder is an empty
  * log. Unless read_only is set, everything passed to ops is on disk when 0 is returned.
  *

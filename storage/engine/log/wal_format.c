@@ -22,7 +22,7 @@ _Static_assert(STO_META_MS == 1u << 22 && STO_META_OP_SHIFT == 30, "FORMAT.md: f
 void sto_wal__name_print(const struct sto_wal_name *name, char *out)
 {
     snprintf(out, STO_WAL_NAME_BYTES, "%08" PRIx32 "-%08" PRIx64 "-%03" PRIx32 "-%04" PRIx32 ".log",
-             name->run, name->gen, name->worker, name->segment);
+             name->run, name->gen, name->owner, name->segment);
 }
 
 /* Parse a lower-case hexadecimal number of at most 16 digits, followed by stop. */
@@ -48,19 +48,19 @@ int sto_wal__name_cmp(const struct sto_wal_name *x, const struct sto_wal_name *y
         return x->run < y->run ? -1 : 1;
     if (x->gen != y->gen)
         return x->gen < y->gen ? -1 : 1;
-    if (x->worker != y->worker)
-        return x->worker < y->worker ? -1 : 1;
+    if (x->owner != y->owner)
+        return x->owner < y->owner ? -1 : 1;
     return x->segment < y->segment ? -1 : x->segment > y->segment;
 }
 
 bool sto_wal__name_parse(const char *text, struct sto_wal_name *out)
 {
-    uint64_t run, gen, worker, segment;
+    uint64_t run, gen, owner, segment;
     const char *p = text;
     if (!(p = hex_get(p, '-', UINT32_MAX, &run)) || !(p = hex_get(p, '-', UINT64_MAX, &gen)) ||
-        !(p = hex_get(p, '-', UINT32_MAX, &worker)) || !(p = hex_get(p, '.', UINT32_MAX, &segment)))
+        !(p = hex_get(p, '-', UINT32_MAX, &owner)) || !(p = hex_get(p, '.', UINT32_MAX, &segment)))
         return false;
-    *out = (struct sto_wal_name){(uint32_t)run, gen, (uint32_t)worker, (uint32_t)segment};
+    *out = (struct sto_wal_name){(uint32_t)run, gen, (uint32_t)owner, (uint32_t)segment};
     char again[STO_WAL_NAME_BYTES]; /* a segment has exactly one name, with the leading zeros as printed */
     sto_wal__name_print(out, again);
     return strcmp(text, again) == 0;
@@ -71,7 +71,7 @@ uint32_t sto_wal__salt(const struct sto_wal_name *name)
     uint8_t b[20];
     ts_st32(b, name->run);
     ts_st64(b + 4, name->gen);
-    ts_st32(b + 12, name->worker);
+    ts_st32(b + 12, name->owner);
     ts_st32(b + 16, name->segment);
     return ts_crc32c(0, b, sizeof(b));
 }
@@ -82,7 +82,7 @@ void sto_wal__head_put(uint8_t *out, const struct sto_wal_head *head)
     ts_st32(out + 8, STO_WAL_VERSION);
     ts_st32(out + 12, head->name.run);
     ts_st64(out + 16, head->name.gen);
-    ts_st32(out + 24, head->name.worker);
+    ts_st32(out + 24, head->name.owner);
     ts_st32(out + 28, head->name.segment);
     ts_st64(out + 32, head->prev_gen);
     ts_st64(out + 40, head->prev_bytes);

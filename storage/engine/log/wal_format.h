@@ -78,14 +78,14 @@ enum sto_wal_ctl_time {
 struct sto_wal_name {
     uint32_t run;     /* run of the program */
     uint64_t gen;     /* generation of the memstores */
-    uint32_t worker;  /* worker that writes it */
-    uint32_t segment; /* counts up within run and worker */
+    uint32_t owner;   /* owner that writes it */
+    uint32_t segment; /* counts up within run and owner */
 };
 
 /* Header of a segment. */
 struct sto_wal_head {
     struct sto_wal_name name;
-    uint32_t prev_segment; /* the previous one of this run and worker; STO_WAL_NO_SEGMENT = none */
+    uint32_t prev_segment; /* the previous one of this run and owner; STO_WAL_NO_SEGMENT = none */
     uint64_t prev_gen;     /* its generation */
     /* Its length. All of it was on disk if this segment has a mark, or if before_on_disk is set. */
     uint64_t prev_bytes;
@@ -119,7 +119,7 @@ struct sto_wal_def {
 void sto_wal__name_print(const struct sto_wal_name *name, char *out);
 /** Parse such a name; false if text is not exactly what sto_wal__name_print makes. */
 bool sto_wal__name_parse(const char *text, struct sto_wal_name *out);
-/** Compare in the order of replay: run, generation, worker, segment. As strcmp. */
+/** Compare in the order of replay: run, generation, owner, segment. As strcmp. */
 int sto_wal__name_cmp(const struct sto_wal_name *x, const struct sto_wal_name *y);
 /** Start value for the checksums of a segment's records. */
 uint32_t sto_wal__salt(const struct sto_wal_name *name);

@@ -1,5 +1,5 @@
 /*
- * wal_int.h - internals of the log of one worker, shared by wal.c (records) and wal_segment.c (files).
+ * wal_int.h - internals of the log of one owner, shared by wal.c (records) and wal_segment.c (files).
  *
  * Threads    as stated at each member
  */

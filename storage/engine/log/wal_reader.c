@@ -95,7 +95,7 @@ int sto_wal__head_read(const struct ts_fs *fs, const char *dir, struct sto_wal__
     if (by_age(&(struct sto_wal__found){.head = head}, f) != 0)
         return ts_error_set(err, TS_ECORRUPT,
                             "%s is a segment of another name (its header says run %u, worker %u, segment %u)",
-                            path, head.name.run, head.name.worker, head.name.segment);
+                            path, head.name.run, head.name.owner, head.name.segment);
     f->head = head;
     f->head_rc = 0;
     return 0;

@@ -28,7 +28,7 @@ int sto_wal__refuse(const struct sto_wal *wal, struct ts_error *err)
     (void)sto_wal_broken(wal); /* its acquire load makes `why` visible */
     ts_error_set(err, TS_EIO,
                  "the write-ahead log of worker %u is broken until tsd is started again, because of: %s",
-                 wal->name.worker, wal->why.text);
+                 wal->name.owner, wal->why.text);
     if (err)
         err->sys_errno = wal->why.sys_errno;
     return TS_EIO;
@@ -47,8 +47,7 @@ int sto_wal__break(struct sto_wal *wal, struct ts_error *err)
     atomic_store_explicit(&wal->broken, true, memory_order_release); /* pairs with sto_wal_broken */
     pthread_mutex_unlock(&wal->lock);
     if (first)
-        ts_log(TS_LOG_ERROR, "write-ahead log broken worker=%u error=\"%s\"", wal->name.worker,
-               wal->why.text);
+        ts_log(TS_LOG_ERROR, "write-ahead log broken worker=%u error=\"%s\"", wal->name.owner, wal->why.text);
     return TS_EIO;
 }
 
@@ -85,7 +84,7 @@ static int segment_make(struct sto_wal *wal, uint64_t gen, struct sto_wal__seg *
 {
     const struct ts_fs *fs = wal->fs;
     struct sto_wal_name name = {
-        .run = wal->name.run, .worker = wal->name.worker, .gen = gen}; /* the other members change in the
+        .run = wal->name.run, .owner = wal->name.owner, .gen = gen}; /* the other members change in the
                                                                         * owner's thread */
     char path[PATH_MAX];
     pthread_mutex_lock(&wal->lock);

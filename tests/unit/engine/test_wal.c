@@ -20,7 +20,7 @@ static void test_wal__names_are_read_only_in_one_spelling(void **state)
         sto_wal__name_print(&names[i], text);
         assert_true(sto_wal__name_parse(text, &back));
         assert_memory_equal(&back.run, &names[i].run, 4);
-        assert_true(back.gen == names[i].gen && back.worker == names[i].worker &&
+        assert_true(back.gen == names[i].gen && back.owner == names[i].owner &&
                     back.segment == names[i].segment);
     }
     static const char *const bad[] = {"",
@@ -50,7 +50,7 @@ static void test_wal__header_reads_back_and_is_checked(void **state)
     uint8_t b[STO_WAL_HEADER_BYTES];
     sto_wal__head_put(b, &head);
     assert_int_equal(sto_wal__head_get(b, &back), 0);
-    assert_true(back.name.run == 7 && back.name.gen == 1ull << 40 && back.name.worker == 3 &&
+    assert_true(back.name.run == 7 && back.name.gen == 1ull << 40 && back.name.owner == 3 &&
                 back.name.segment == 9);
     assert_true(back.prev_gen == 5 && back.prev_bytes == 12345 && back.prev_segment == 8 &&
                 !back.before_on_disk);

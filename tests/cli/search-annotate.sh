@@ -1,4 +1,4 @@
-# Series by tags, series and notes by what is said about them: a daemon and a stopped folder answer alike.
+# Series by tags, series and annotations by their texts and metadata: a daemon and a stopped folder answer alike.
 start data
 printf 'w.temp 1793620800 1 station=EDDF net=dwd\nw.temp 1793620800 2 station=LFPG net=mf\nw.rain 1793620800 2 station=LFPG\n' |
     "$TSD" import --port "$port" - 2>/dev/null

@@ -1,6 +1,6 @@
 /*
  * fuzz_api.c - every endpoint that takes a body or parameters, on any bytes, with a worker, job threads and a store
- * that has series, notes, histograms, metadata and a tree.
+ * that has series, annotations, histograms, metadata and a tree.
  *
  * First byte: bit 0 = compat; second byte: the row of calls[], modulo their number; then parameters up to the first
  * line end, then the body.

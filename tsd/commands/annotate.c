@@ -1,5 +1,5 @@
 /*
- * annotate.c - tsd annotate: notes at a time, on series or global: made, listed, deleted.
+ * annotate.c - tsd annotate: makes, lists and deletes annotations of times, on series or global.
  *
  * Threads    the main thread
  */
@@ -22,7 +22,7 @@ static int annotate_time(const char *word, int64_t *out_ms, struct ts_error *err
 
 /* --- which series --- */
 
-/* TSUIDs of the series that words name, "METRIC tag=value ..."; "" for no words: a global note. The
+/* TSUIDs of the series that words name, "METRIC tag=value ..."; "" for no words: a global annotation. The
  * caller's. */
 static int annotate_series(struct tsd_meta_client *client, size_t skip, json_t **out, struct ts_error *err)
 {

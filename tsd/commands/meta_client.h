@@ -52,7 +52,7 @@ int tsd_meta_client_run(const struct tsd_args *args, enum tsd_local how,
 
 /* --- what searches find, as lines --- */
 
-/** Append a line for a result: a series "TSUID METRIC k=v k=v ", a TSUID, a name "KIND NAME: [0, 0, 1]", a note
+/** Append a line for a result: a series "TSUID METRIC k=v k=v ", a TSUID, a name "KIND NAME: [0, 0, 1]", an annotation
  * "START TSUID DESCRIPTION" (TSUID - for a global one). */
 void tsd_meta_line(const json_t *result, struct ts_buf *out);
 

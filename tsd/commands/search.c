@@ -1,5 +1,5 @@
 /*
- * search.c - tsd search: series by their tags, series, names and notes by what is said about them.
+ * search.c - tsd search: finds series by their tags, and series, names and annotations by their texts and metadata.
  *
  * Threads    the main thread
  * Source     docs/OPENTSDB.md, section 11.7 (form and lines of lookup)

@@ -76,7 +76,7 @@ void tsd_out_init(struct tsd_out *o, const struct tsd_out_format *format, const 
                   struct ts_sink *sink);
 /** Release; idempotent. */
 void tsd_out_release(struct tsd_out *o);
-/** Begin an answer from a store: its notes, the format's beginning. Then series or totals, then format->end. */
+/** Begin an answer from a store: its annotations, the format's beginning. Then series or totals, then format->end. */
 int tsd_out_begin(struct tsd_out *o, struct sto_store *store, struct ts_error *err);
 /** Run a query and write its whole answer, series or totals as spec says. */
 int tsd_out_run(struct tsd_out *o, struct sto_store *store, struct ts_pool *pool, struct qry_limit *limit,

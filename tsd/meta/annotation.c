@@ -1,10 +1,10 @@
 /*
- * annotation.c - notes in cells.
+ * annotation.c - stores annotations (notes in names of functions) in small cells.
  *
  *   key    "ann/" · length of the TSUID's text, u16 big-endian · TSUID's text · start in ms, u64 big-endian
  *
  * The length in front keeps a series apart from those whose tags continue where its own end. Big-endian
- * numbers are in the order of keys, so the notes of a series in a range of times are a range of cells.
+ * numbers are in the order of keys, so the annotations of a series in a range of times are a range of cells.
  *
  * Threads    see annotation.h
  */
@@ -22,7 +22,7 @@
 #define NOTE_PREFIX   "ann/"
 #define NOTE_HEAD     (sizeof(NOTE_PREFIX) - 1 + 2) /* bytes before the TSUID */
 #define NOTE_MS_FROM  4294967296ll                  /* larger times are milliseconds */
-#define NOTE_MS_LIMIT 9999999999999ll               /* last time of a point, and of a note */
+#define NOTE_MS_LIMIT 9999999999999ll               /* last time of a point, and of an annotation */
 
 const struct tsd_field tsd_note_fields[] = {
     [TSD_NOTE_TSUID] = {"tsuid", "tsuid", TSD_FIELD_TEXT, TSD_FIELD_COMPUTED},
@@ -174,7 +174,7 @@ int tsd_note_store(struct sto_store *st, const struct tsd_record *given, unsigne
     note_key_of(&key, given);
     int rc = tsd_record_store(st, ts_buf_get(&key), given, how, arena, out, out_changed, err);
     ts_buf_release(&key);
-    if (rc == 0) /* a note may be about a series that nobody has sent yet, or not any more */
+    if (rc == 0) /* the series of an annotation need not exist: nobody has sent it yet, or it is forgotten */
         (void)tsd_meta_mentioned(st, given->v[TSD_NOTE_TSUID].text);
     out->v[TSD_NOTE_TSUID] = note_copy_tsuid(given->v[TSD_NOTE_TSUID].text, arena);
     return rc;
@@ -192,7 +192,7 @@ int tsd_note_delete(struct sto_store *st, const struct tsd_record *which, struct
 
 /* --- ranges --- */
 
-/* A walk over notes. */
+/* A visit of annotations. */
 struct note_walk {
     tsd_note_fn each;        /* gets them */
     void *arg;               /* for each */
@@ -261,7 +261,7 @@ void tsd_notes_all(struct sto_store *st, tsd_note_fn each, void *arg)
     sto_cell_each(st, TS_SLICE_LIT(NOTE_PREFIX), note_each, &w);
 }
 
-/* A walk over the TSUIDs of notes. */
+/* A visit of the TSUIDs of annotations. */
 struct note_tsuids {
     void (*each)(void *arg, struct ts_slice tsuid); /* gets them */
     void *arg;                                      /* for each */
@@ -299,9 +299,9 @@ bool tsd_notes_any(struct sto_store *st)
     return tsd_record_any(st, (struct ts_slice){NOTE_PREFIX "\0\1", NOTE_HEAD}, TS_SLICE_LIT("ann0"));
 }
 
-/* --- notes in answers --- */
+/* --- annotations in answers --- */
 
-/* A note found, its text in found.text. */
+/* An annotation found, its text in found.text. */
 struct found_note {
     int64_t start_ms;
     size_t off, n; /* of its object */

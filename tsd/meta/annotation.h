@@ -35,22 +35,22 @@ int tsd_note_from_params(const struct qry_param *params, size_t n, int64_t now_m
                          struct qry_view *view, struct ts_arena *arena, struct tsd_record *out,
                          struct ts_error *err);
 
-/** The stored note with the series and start of `which`; TS_ENOTFOUND with text. Blocks: asks a remote store first. */
+/** The stored annotation with the series and start of `which`; TS_ENOTFOUND with text. Blocks: asks a remote store first. */
 int tsd_note_load(struct sto_store *st, const struct tsd_record *which, struct ts_arena *arena,
                   struct tsd_record *out, struct ts_error *err);
 /** Set key to that of the small cell of a note. */
 void tsd_note_key(struct ts_slice tsuid, int64_t start_ms, struct ts_buf *key);
 /** The series (plain TSUID; "" = global) and start in the key of a small cell. False: it is no key of a note. */
 bool tsd_note_key_parse(struct ts_slice key, struct ts_slice *out_tsuid, int64_t *out_start_ms);
-/** Merge into the stored note, or replace it: as tsd_record_store. */
+/** Merge into the stored annotation, or replace it: as tsd_record_store. */
 int tsd_note_store(struct sto_store *st, const struct tsd_record *given, unsigned how, struct ts_arena *arena,
                    struct tsd_record *out, bool *out_changed, struct ts_error *err);
-/** Delete the note with the series and start of `which`, if there is one. */
+/** Delete the annotation with the series and start of `which`, if there is one. */
 int tsd_note_delete(struct sto_store *st, const struct tsd_record *which, struct ts_error *err);
 
-/* Gets one note; false to stop. */
+/* Receives one annotation; returns false to stop. */
 typedef bool (*tsd_note_fn)(void *arg, const struct tsd_record *note);
-/** Notes of a series (plain TSUID; "" = global) that begin in from_ms..to_ms, in order of time. Cost: O(log of
+/** Annotations of a series (plain TSUID; "" = global) that begin in from_ms..to_ms, in order of time. Cost: O(log of
  * all cells) if there are none. */
 void tsd_notes_each(struct sto_store *st, struct ts_slice tsuid, int64_t from_ms, int64_t to_ms,
                     tsd_note_fn each, void *arg);
@@ -61,15 +61,15 @@ void tsd_notes_cells(struct sto_store *st, struct ts_slice tsuid, int64_t from_m
 bool tsd_note_visit(struct ts_slice tsuid, struct ts_slice record, tsd_note_fn each, void *arg);
 /** All notes: globals first, then by series. */
 void tsd_notes_all(struct sto_store *st, tsd_note_fn each, void *arg);
-/** Call each(arg, tsuid) with the TSUID of each note that has one. */
+/** Call each(arg, tsuid) with the TSUID of each annotation that has one. */
 void tsd_notes_tsuids(struct sto_store *st, void (*each)(void *arg, struct ts_slice tsuid), void *arg);
-/** Delete the notes that tsd_notes_each would find; adds their number to *n. */
+/** Delete the annotations that tsd_notes_each would find; adds their number to *n. */
 int tsd_notes_delete(struct sto_store *st, struct ts_slice tsuid, int64_t from_ms, int64_t to_ms, uint64_t *n,
                      struct ts_error *err);
 /** Is there any annotation of a series? If not, queries skip the search. */
 bool tsd_notes_any(struct sto_store *st);
 
-/* --- notes in answers --- */
+/* --- annotations in answers --- */
 
 /** A note as an object, with the TSUID that clients see (qry_ids_shown); "" if it has none. 0; errors of query/ids.h. */
 int tsd_note_json(struct qry_view *view, const struct tsd_record *note, struct ts_json *j,

@@ -10,7 +10,7 @@
 #include "base/time.h"
 #include "tsd/meta/annotation_remote.h"
 
-/* The note of a request: its body, or its parameters where there is none. */
+/* The annotation of a request: its body, or its parameters where there is none. */
 static int note_request(struct tsd_meta_req *ask, struct tsd_record *out, struct ts_error *err)
 {
     struct ts_arena *arena = ask->arena;
@@ -59,7 +59,7 @@ int tsd_handle_annotation(struct tsd_meta_req *ask, struct ts_error *err)
     return note_answer(ask, &note, err);
 }
 
-/* --- all global notes of a range --- */
+/* --- all global annotations of a range --- */
 
 static int note_time(const struct tsd_meta_req *ask, const char *name, int64_t missing, int64_t *out_ms,
                      struct ts_error *err)
@@ -71,7 +71,7 @@ static int note_time(const struct tsd_meta_req *ask, const char *name, int64_t m
     return ts_time_parse(text, NULL, ts_clock_ms(), ask->rules->compat, out_ms, NULL, err);
 }
 
-/* A walk that writes notes. */
+/* A visit that writes annotations. */
 struct note_list {
     struct ts_json json;   /* of the answer */
     int64_t end_ms;        /* notes must have ended by then */
@@ -158,7 +158,7 @@ static int bulk_store_all(struct tsd_meta_req *ask, const json_t *root, struct t
         return ts_error_set(err, TS_EPARSE, "Expected an array of annotations");
     struct tsd_record *given = ts_arena_alloc(arena, n * sizeof(*given)), note;
     unsigned how = TSD_STORE_LATER | (ask->method == TSD_PUT ? TSD_STORE_REPLACE : 0u);
-    for (size_t i = 0; i < n; i++) { /* one bad note refuses all */
+    for (size_t i = 0; i < n; i++) { /* one bad annotation makes the whole request fail */
         TS_TRY(tsd_meta_req_known(ask, json_array_get(root, i), tsd_note_fields, "", err));
         TS_TRY(tsd_note_from_json(json_array_get(root, i), &ask->view, arena, &given[i], err));
     }
@@ -178,7 +178,7 @@ struct bulk_delete {
     struct ts_slice *tsuids;    /* of the catalog */
     struct ts_slice *shown;     /* the same, of clients */
     size_t n_tsuids;            /* how many */
-    bool global;                /* global notes too */
+    bool global;                /* global annotations too */
     uint64_t n;                 /* deleted */
 };
 

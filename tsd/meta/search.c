@@ -1,5 +1,5 @@
 /*
- * search.c - walks over all series, names, notes.
+ * search.c - searches series, names and annotations by visiting all of them.
  *
  * Threads    see search.h
  */
@@ -10,9 +10,9 @@
 #include "tsd/meta/tsmeta.h"
 #include "tsd/meta/uidmeta.h"
 
-#define SEARCH_CHECK 1024 /* candidates between two looks at the limit */
+#define SEARCH_CHECK 1024 /* candidates between two checks of the limit */
 
-/* A walk. */
+/* A search. */
 struct search_run {
     struct qry_view *view;         /* ids that clients see */
     struct sto_store *store;       /* where */
@@ -22,11 +22,11 @@ struct search_run {
     void *arg;                     /* for each */
     struct tsd_doc doc;            /* the current candidate */
     uint64_t n_seen;               /* candidates */
-    bool deleted;                  /* names: deleted ones alone */
+    bool deleted;                  /* names: only deleted ones */
     bool stored;                   /* there are stored records at all */
-    bool stopped;                  /* each said so */
+    bool stopped;                  /* each returned false */
     int rc;                        /* why it ended */
-    struct ts_error *err;          /* the same */
+    struct ts_error *err;          /* its text */
 };
 
 static int search_check(struct search_run *r)

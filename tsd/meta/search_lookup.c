@@ -12,7 +12,7 @@
 #include "query/ids.h"
 #include "tsd/meta/series.h"
 
-#define LOOKUP_CHECK 4096 /* candidates between two looks at the limit */
+#define LOOKUP_CHECK 4096 /* candidates between two checks of the limit */
 
 /* One pair as ids; 0 = any. */
 struct lookup_pair {

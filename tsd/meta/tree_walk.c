@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-#define WALK_CHECK      256 /* series between two looks at the limit */
+#define WALK_CHECK      256 /* series between two checks of the limit */
 #define BRANCH_TREE_HEX 4   /* digits of the tree in an id */
 #define BRANCH_PART_HEX 8   /* digits of a name */
 

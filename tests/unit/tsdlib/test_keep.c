@@ -79,7 +79,7 @@ static void forget(struct t_keep *k)
         fail_msg("%s", err.text);
 }
 
-/* A note on a series, or a global one. */
+/* An annotation on a series, or a global one. */
 static struct tsd_record note(struct t_keep *k, const char *tsuid)
 {
     struct tsd_record r;
@@ -200,7 +200,7 @@ static void test_keep__what_is_said_during_a_pass_counts(void **state)
         assert_int_equal(k.rc, is_note || in_time ? 0 : TS_EBUSY);
         forget(&k);
         forget(&k);
-        /* A note that came too late is there, and about the series again when somebody sends a point of it. */
+        /* An annotation that came too late is stored, and belongs to the series again when somebody sends a point of it. */
         const struct sto_series *again = find(&k, "a", true);
         char tsuid[64];
         tsuid_of(again, tsuid, sizeof(tsuid));

@@ -19,10 +19,10 @@
 
 #include <time.h>
 
-#define GRAPH_WAIT_NS    20000000 /* between two looks whether another picture is done */
+#define GRAPH_WAIT_NS    20000000 /* between two checks whether another picture is done */
 #define GRAPH_MAX_LINES  4096     /* of one picture; nobody could distinguish more */
 #define GRAPH_MAX_NOTES  1000     /* the same; further ones are left out */
-#define GRAPH_NOTE_BYTES 80       /* of a note's text */
+#define GRAPH_NOTE_BYTES 80       /* of an annotation's text */
 
 /* A picture in the making, or its figures. */
 struct graph {

@@ -274,7 +274,7 @@ int64_t tsd_graph_max_age_s(const struct qry_param *params, size_t n, int64_t st
 
 /* --- the script --- */
 
-/* Lines at the notes' times, with their texts. */
+/* Lines at the annotations' times, with their texts. */
 static void graph_notes(const struct tsd_graph *g, struct ts_buf *out)
 {
     for (size_t i = 0; i < g->n_notes; i++) {

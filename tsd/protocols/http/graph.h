@@ -10,7 +10,7 @@
 #include "query/query.h"
 #include "tsd/format/picture.h"
 
-/* A note in the picture: a line from top to bottom. */
+/* An annotation in the picture: a line from top to bottom. */
 struct tsd_graph_note {
     int64_t x_s; /* local seconds */
     char *text;  /* beside it; owned */

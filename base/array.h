@@ -9,7 +9,7 @@
 #include "base/mem.h"
 
 /* Make room for one more element of P, which has N elements and room for CAP: FIRST at first, then twice as many. P, N and
- * CAP are evaluated more than once. Aborts when memory is gone, as ts_xrealloc does. */
+ * CAP are evaluated more than once. Aborts when memory is short, as ts_xrealloc does. */
 #define TS_ARRAY_GROW(P, N, CAP, FIRST)                                                                      \
     do {                                                                                                     \
         if ((N) == (CAP)) {                                                                                  \

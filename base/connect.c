@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define CANCEL_LOOK_MS 100
+#define CANCEL_LOOK_MS 100 /* between two checks of cancel */
 
 static bool is_cancelled(const _Atomic bool *cancel)
 {
@@ -41,7 +41,7 @@ int ts_socket_wait(int fd, int events, int64_t until_ns, const _Atomic bool *can
     }
 }
 
-/* 0 or an errno. */
+/* Connect to one address. Returns 0 or an errno. */
 static int connect_one(const struct addrinfo *a, int64_t until_ns, const _Atomic bool *cancel, int *out_fd)
 {
     int e = 0, fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol);

@@ -1,5 +1,5 @@
 /*
- * connect.h - TCP connections with a deadline: for what is fetched, delivered or asked of another server.
+ * connect.h - TCP connections with a deadline, for clients of other servers.
  *
  * Threads    any; nothing is shared
  */
@@ -22,7 +22,7 @@
 int ts_socket_wait(int fd, int events, int64_t until_ns, const _Atomic bool *cancel);
 /**
  * Connect to the first address of a host that accepts before a deadline. The look-up of the name is not bounded by the
- * deadline; an address in digits needs none.
+ * deadline; a numeric address needs none.
  *
  * @param text      the address as the user wrote it, for messages
  * @param until_ns  deadline by the monotonic clock

@@ -18,7 +18,7 @@
 #define TS_CRASH_STACK_BYTES                                                                                 \
     16384 /* alternate stack of a thread: the handler needs about 1 KiB, a frame of AVX-512 3 KiB */
 
-/** Fatal signals: SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS; ended by 0. No thread may block them. */
+/** Fatal signals: SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS; terminated by 0. No thread may block them. */
 extern const int ts_crash_signals[];
 /** Print the line above for each fatal signal, then let the signal end the program as it does without the handler (a core file, an
  * exit status that names the signal). Signals that already have a handler, such as those of sanitizers, keep it.

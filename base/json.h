@@ -89,8 +89,8 @@ int ts_json_no_memory(size_t n_bytes, struct ts_error *err);
 /* Unknown members of a document. */
 struct ts_json_unknown {
     char names
-        [TS_JSON_UNKNOWN_BYTES]; /* "group, alias": each once, without characters that are no part of names, as many as fit; ended by a zero */
-    size_t n; /* how many there are, at most about 100 */
+        [TS_JSON_UNKNOWN_BYTES]; /* "group, alias": each once, without characters that are no part of names, as many as fit; terminated by a zero */
+    size_t n;                    /* how many there are, at most about 100 */
 };
 /**
  * Look for members of an object that its reader does not know. One that is nearly known is misspelt and refused; others are noted,

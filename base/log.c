@@ -84,7 +84,7 @@ static void keep(const char *line, size_t n)
     pthread_mutex_unlock(&ring_mutex);
 }
 
-/* Write all of it, also when signals interrupt; an error of stderr cannot be reported anywhere. */
+/* Write the whole line, even if signals interrupt; an error of stderr cannot be reported anywhere. */
 static void write_line(const char *p, size_t n)
 {
     while (n > 0) {

@@ -1,8 +1,8 @@
 /*
- * mem.c - malloc and friends with two answers to "none left", and arenas.
+ * mem.c - allocation that ends the process when memory is short, allocation that returns NULL then, and arenas.
  *
  * Threads    see mem.h; the fault counter is one atomic word
- * Invariant  ts_try_* is the only way to NULL
+ * Invariant  only ts_try_* and ts_arena_try return NULL
  * Not here   limits of buffers (buf.c), counting per subsystem (its owner)
  */
 #include "base/mem.h"
@@ -22,11 +22,11 @@
 #define ARENA_MIN_BYTES   64
 #define ARENA_MAX_BYTES   (1u << 20)
 
-/* Calls of ts_try_* until one answers NULL; 0 = off. Relaxed everywhere: a test arms it before it starts
+/* Calls of ts_try_* until one returns NULL; 0 = off. Relaxed everywhere: a test arms it before it starts
  * threads. */
 static _Atomic uint64_t fail_after;
 
-/* No ts_bug here: it is nobody's mistake. No stdio buffers either, they may want memory. */
+/* ts_bug is not used, since this is no error of the program; nor are streams of stdio, whose buffers may need memory. */
 static void die_no_memory(size_t n_bytes) __attribute__((noreturn, cold));
 static void die_no_memory(size_t n_bytes)
 {
@@ -160,7 +160,7 @@ static void set_used(struct ts_arena *a, size_t used_bytes)
     __atomic_store_n(&a->used_bytes, used_bytes, __ATOMIC_RELAXED);
 }
 
-/* must: abort instead of NULL, and take from the budget what it does not have. */
+/* must: abort instead of returning NULL, and count the bytes in the budget even above its limit. */
 static struct ts_arena_block *add_block(struct ts_arena *a, size_t n_bytes, bool must)
 {
     if (must)
@@ -186,7 +186,7 @@ static void *alloc_slow(struct ts_arena *a, size_t n_bytes, bool must)
         struct ts_arena_block *own = add_block(a, sizeof(*own) + n_bytes, must);
         if (!own)
             return NULL;
-        if (a->head) { /* behind the newest: its free part stays in use */
+        if (a->head) { /* inserted behind the newest block, whose free part stays in use */
             own->older = a->head->older;
             a->head->older = own;
         } else {

@@ -34,9 +34,9 @@ void *ts_xaligned(size_t n_bytes) __attribute__((malloc, returns_nonnull));
 /** free; NULL is harmless. */
 void ts_free(void *p);
 
-/** Test hook: the n-th following ts_try_* call answers NULL once (0 = off). Process-wide. */
+/** Test hook: the n-th following ts_try_* call returns NULL once (0 = off). Process-wide. */
 void ts_mem_fail_after(uint64_t n);
-/** ts_try_* calls until the one that answers NULL, itself counted; 0 = it did, or none is to. */
+/** Number of ts_try_* calls up to and including the one that will return NULL; 0 = it has returned NULL, or none was requested. */
 uint64_t ts_mem_fail_left(void);
 
 /* Memory of many allocations that is freed at once. Blocks double from first_bytes up to 1 MiB; a larger request gets
@@ -53,9 +53,9 @@ struct ts_arena {
 };
 /** Empty arena; first_bytes 0 = 4 KiB. Takes no memory yet. {0} is an empty arena too. */
 void ts_arena_init(struct ts_arena *a, size_t first_bytes);
-/** n_bytes aligned to 8, not cleared. Aborts when memory is gone; counted in the arena's budget, never refused by it. O(1). */
+/** n_bytes aligned to 8, not cleared. Aborts when memory is short; counted in the arena's budget, never refused by it. O(1). */
 void *ts_arena_alloc(struct ts_arena *a, size_t n_bytes) __attribute__((returns_nonnull));
-/** The same for sizes that come from outside: NULL when the arena's budget refuses or memory is gone. */
+/** The same for sizes that come from outside: NULL when the arena's budget refuses or memory is short. */
 void *ts_arena_try(struct ts_arena *a, size_t n_bytes);
 /** As ts_arena_alloc, cleared. */
 void *ts_arena_zalloc(struct ts_arena *a, size_t n_bytes) __attribute__((returns_nonnull));

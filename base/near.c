@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define NEAR_MAX_CHANGES 3
-#define NEAR_PART        4 /* a name of which the wanted one is a part: as if so many letters were wrong */
+#define NEAR_PART        4 /* distance that counts for a name of which the wanted one is a part */
 
 void ts_near_init(struct ts_near *near, struct ts_slice wanted)
 {
@@ -29,10 +29,10 @@ static bool is_letter(char c)
     return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z') || (c & 0x80);
 }
 
-/* Letters to change, add, drop or swap with their neighbour to come from a to b, both short. */
+/* Number of letters to change, add, drop or swap with their neighbour to turn a into b; both are short. */
 static unsigned distance(struct ts_slice a, struct ts_slice b)
 {
-    unsigned rows[3][TS_NEAR_MAX_BYTES + 1]; /* of the letter before the last, the last, this one */
+    unsigned rows[3][TS_NEAR_MAX_BYTES + 1]; /* of the last three letters of a, by number modulo 3 */
     for (size_t j = 0; j <= b.n; j++)
         rows[0][j] = (unsigned)j;
     for (size_t i = 1; i <= a.n; i++) {
@@ -50,7 +50,7 @@ static unsigned distance(struct ts_slice a, struct ts_slice b)
     return rows[a.n % 3][b.n];
 }
 
-/* Does part stand in whole, with no letter or digit before or behind it? */
+/* Does whole contain part, with no letter or digit next to it? */
 static bool is_part(struct ts_slice part, struct ts_slice whole)
 {
     for (size_t at = 0; part.n >= 3 && at + part.n <= whole.n; at++) {

@@ -11,14 +11,14 @@
 
 #include <stdbool.h>
 
-#define TS_NEAR_MAX_BYTES 64 /* longer names are compared with nothing */
+#define TS_NEAR_MAX_BYTES 64 /* longer names are neither compared nor suggested */
 
 /* A search for the nearest of some names. */
 struct ts_near {
     struct ts_slice wanted;           /* what was written */
     unsigned least;                   /* edit distance of the best name so far */
-    char best[TS_NEAR_MAX_BYTES + 1]; /* that one, ended by a zero */
-    size_t n;                         /* its bytes; 0: none is near */
+    char best[TS_NEAR_MAX_BYTES + 1]; /* that name, with a terminating zero */
+    size_t n;                         /* its length in bytes; 0: no name is near */
 };
 /** Begin; wanted is borrowed until the last name was seen. */
 void ts_near_init(struct ts_near *near, struct ts_slice wanted);

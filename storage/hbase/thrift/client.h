@@ -68,7 +68,7 @@ enum sto_thrift_sent {
 
 struct sto_thrift_client;
 
-/** A client, not connected yet. Ends the process when memory is gone. */
+/** A client, not connected yet. Ends the process when memory is short. */
 struct sto_thrift_client *sto_thrift_client_new(const struct sto_thrift_client_opts *opts);
 /** Close and free it; requests in flight are abandoned. NULL is harmless. */
 void sto_thrift_client_free(struct sto_thrift_client *c);

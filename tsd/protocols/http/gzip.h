@@ -22,7 +22,7 @@
 int tsd_gunzip(struct ts_slice in, unsigned max_ratio, struct ts_buf *out, struct ts_error *err);
 
 struct tsd_gzip;
-/** Compressor for one reply: gzip, or what HTTP calls deflate (zlib). Aborts when memory is gone. */
+/** Compressor for one reply: gzip, or what HTTP calls deflate (zlib). Aborts when memory is short. */
 struct tsd_gzip *tsd_gzip_new(bool deflate);
 /** Free the compressor. NULL is harmless. */
 void tsd_gzip_free(struct tsd_gzip *z);

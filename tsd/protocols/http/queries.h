@@ -14,7 +14,7 @@
 
 struct tsd_queries;
 struct tsd_query_entry;
-/** Empty list. Aborts when memory is gone. */
+/** Empty list. Aborts when memory is short. */
 struct tsd_queries *tsd_queries_new(void);
 /** No query runs any more. NULL is harmless. */
 void tsd_queries_free(struct tsd_queries *qs);

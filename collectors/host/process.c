@@ -1,8 +1,8 @@
 /*
- * process.c - processes by state, and the commands that use most processor time and memory, from /proc/<pid>/stat.
+ * process.c - processes by state, and the commands that use the most processor time and memory, from /proc/<pid>/stat.
  *
  * Processes of one command count together. Processor time is a gauge, the percent of one core since the last round: a counter of a sum
- * over processes would fall when one ends. Memory is resident; what processes share counts for each.
+ * over processes would fall when one ends. Memory is resident memory; what several processes share counts for each of them.
  *
  * Threads    the collector's own
  * Not here   units and containers (units.c)
@@ -23,17 +23,17 @@
 
 static const struct col_metric metrics[] = {
     {"proc.processes.count", "state", "processes",
-     "Processes that are running, sleeping, blocked (wait for a disk), stopped, zombie, idle (of the "
-     "kernel), other.",
+     "Processes that are running, sleeping, blocked (waiting for a disk), stopped, zombies, idle (threads "
+     "of the kernel), or in another state.",
      COL_GAUGE},
-    {"proc.processes.threads", "", "threads", "Threads of all of them.", COL_GAUGE},
+    {"proc.processes.threads", "", "threads", "Threads of all processes.", COL_GAUGE},
     {"proc.top.cpu", "command", "percent",
      "Commands with the most processor time since the last read, in percent of a core.", COL_GAUGE},
     {"proc.top.memory", "command", "bytes", "Commands with the most resident memory.", COL_GAUGE},
     {NULL, NULL, NULL, NULL, COL_GAUGE},
 };
 
-#define COMMAND_BYTES 24 /* the kernel keeps 15, workers of the kernel's own a few more */
+#define COMMAND_BYTES 24 /* the kernel keeps 15 bytes of a name, a few more for its own workers */
 
 static const struct {
     const char *letters, *name;
@@ -43,8 +43,8 @@ static const struct {
 
 /* A process. */
 struct proc {
-    uint64_t pid, start; /* together: never two processes */
-    uint64_t jiffies;    /* of processor time */
+    uint64_t pid, start; /* together they identify a process */
+    uint64_t jiffies;    /* processor time, user and system */
 };
 
 /* Processes of one round, in the order of their numbers. */
@@ -163,7 +163,8 @@ static void proc_state(struct col_procs *p, char letter)
     p->counts[i]++;
 }
 
-/* The name of a worker of the kernel says what it works on now: "kworker/1:0-events" is "kworker". */
+/* The name under which a command is counted. The kernel appends to a kworker's name what it works on at present: "kworker/1:0-events"
+ * becomes "kworker". */
 static struct ts_slice proc_command(struct ts_slice name)
 {
     struct ts_slice rest = name;
@@ -320,7 +321,7 @@ static void process_release(void *state)
 
 const struct col_collector col_process = {
     .name = "process",
-    .help = "Processes by state; the commands that use most processor time and memory.",
+    .help = "Processes by state; the commands that use the most processor time and memory.",
     .metrics = metrics,
     .interval_s = 60,
     .rates = true,

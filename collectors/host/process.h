@@ -1,5 +1,5 @@
 /*
- * process.h - figures of all processes from their /proc/<pid>/stat; remembers the last ones for processor time.
+ * process.h - figures of all processes from their /proc/<pid>/stat; remembers those of the last round for processor time.
  *
  * Threads    one at a time
  */
@@ -17,7 +17,7 @@ struct col_proc_stat {
     uint64_t n_threads;      /* in it */
     uint64_t rss_pages;      /* resident memory */
 };
-/** Read one; false if it is none (the process has gone). */
+/** Parse a text of /proc/<pid>/stat; false if it is not one (empty, because the process has ended). */
 bool col_proc_stat_parse(struct ts_slice text, struct col_proc_stat *out);
 
 struct col_procs;
@@ -29,12 +29,12 @@ struct col_procs_opts {
     uint64_t jiffies_per_s; /* of processor time */
 };
 
-/** New memory of processes. */
+/** Create the state that one round of processes leaves for the next one. */
 struct col_procs *col_procs_new(const struct col_procs_opts *opts);
 void col_procs_free(struct col_procs *p);
-/** A round: begin, each process, end (emits). now_ms is of any clock that only grows. */
+/** A round is begin, add for each process, and end, which emits the points. now_ms: any clock that never goes back. */
 void col_procs_begin(struct col_procs *p);
-/** A text of /proc/<pid>/stat; one that is no such (the process has gone) is ignored. */
+/** Add a process by its text of /proc/<pid>/stat; a text that cannot be parsed is ignored. */
 void col_procs_add(struct col_procs *p, struct ts_slice text);
 void col_procs_end(struct col_procs *p, int64_t now_ms, struct col_emit *emit);
 

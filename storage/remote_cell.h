@@ -50,7 +50,7 @@ int sto_remote_cell_key(const struct sto_remote_cell *cell, struct ts_buf *out);
  *
  * @param tags  [out] STO_REMOTE_CELL_MAX_TAGS items; out->series.tags points to it
  * @param out   [out] its texts are borrowed from key
- * @return 0; TS_EPARSE: this is no such key (no text)
+ * @return 0; TS_EPARSE: it is no valid key (err has no text)
  */
 int sto_remote_cell_parse(struct ts_slice key, struct sto_remote_tag *tags, struct sto_remote_cell *out);
 

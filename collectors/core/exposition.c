@@ -142,7 +142,7 @@ static void add_common(const struct col_exposition *x, struct sample *p)
     }
 }
 
-/* Emit a value; false if it is none. NaN and infinities are values that are left out. */
+/* Parse and emit a value; false if word is not a number. NaN and infinities are values that are left out. */
 static bool sample_value(struct col_exposition *x, const struct sample *p, struct ts_slice word)
 {
     struct ts_num v;

@@ -22,9 +22,9 @@ bool col_u64_next(struct ts_slice *line, uint64_t *out);
 bool col_u64_of(struct ts_slice s, uint64_t *out);
 /** A whole slice as a signed number. */
 bool col_i64_of(struct ts_slice s, int64_t *out);
-/** Up to max numbers of the rest of a line into out; stops at the first word that is none. Returns how many. */
+/** Up to max numbers of the rest of a line into out; stops at the first word that is not a number. Returns how many. */
 unsigned col_u64_row(struct ts_slice line, uint64_t *out, unsigned max);
-/** Does s begin with prefix? If so it is taken off. */
+/** Does s begin with prefix? If so, prefix is removed from it. */
 bool col_prefix_take(struct ts_slice *s, const char *prefix);
 /** Without blanks at both ends. */
 struct ts_slice col_trim(struct ts_slice s);

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define GRACE_MS 5000 /* for what is left of a group when its first process ends by itself */
-#define LOOK_MS  500  /* between two looks at the first process where its end can't be polled */
+#define LOOK_MS  500  /* between two checks of the first process where its end can't be polled */
 
 static int child_spawn(struct col_child *child, const struct col_child_opts *opts, const int out[2],
                        const int err_pipe[2])

@@ -35,7 +35,7 @@ struct job {
     struct col_emit *emit;                                       /* its points */
     unsigned interval_s;                                         /* between reads */
     int64_t stagger_ms;                                          /* after the full second */
-    int64_t look_ms;                                             /* between two looks for its source */
+    int64_t look_ms;                                             /* between two checks for its source */
     int stop_fd;                                                 /* readable = end; borrowed */
     bool ended;                                                  /* joined */
     pthread_t thread;                                            /* its thread */

@@ -23,7 +23,7 @@ struct col_sched_opts {
     struct col_ctx ctx;                            /* given to each */
     struct col_emit_opts emit;                     /* an emit is made for each */
     unsigned interval_s;                           /* for all but own_interval; 0 = each its own */
-    int64_t look_ms; /* between two looks for a source that was not there; 0 = 60 s */
+    int64_t look_ms; /* between two checks for a source that was missing; 0 = 60 s */
 };
 
 /* Statistics of one collector. */

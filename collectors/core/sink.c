@@ -193,14 +193,15 @@ static void sink_aside(struct col_sink *s)
     col_waiting_clear(&taken);
 }
 
-/* The daemon took nothing. Is every line that may be taken later refused for its series alone? */
+/* Called when the daemon accepted no line: is every line that it may accept later refused only because of its series (COL_LATER_SERIES,
+ * not COL_LATER)? */
 static bool sink_series_only(const struct col_sink *s)
 {
     return !s->verdicts.n || !memchr(s->verdicts.p, COL_LATER, s->verdicts.n);
 }
 
-/* Send the lines in s->block, if there are any, then, if some were refused for now or the block failed often, line by line. Those for later are in s->aside
- * afterwards. An error: nothing of the block may be given up. */
+/* Send the lines in s->block, if there are any, then, if some were refused for now or the block failed often, line by line. Lines to be sent
+ * later are in s->aside afterwards. After an error the whole block must be kept. */
 static int sink_exchange(struct col_sink *s, uint32_t n_lines, bool sort, struct col_sink__answer *out,
                          struct ts_error *err)
 {

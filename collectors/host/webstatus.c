@@ -48,7 +48,7 @@ static const struct {
     {"ServerUptimeSeconds:", "apache.uptime", NULL, 1},
 };
 
-/* A point with the tag job, and state if there is one. */
+/* Emit a point with the tag job, and with the tag state if state is set. */
 static void status_emit(struct col_emit *emit, const char *metric, uint64_t v, const char *job,
                         const char *state)
 {
@@ -56,7 +56,7 @@ static void status_emit(struct col_emit *emit, const char *metric, uint64_t v, c
     col_emit_u64(emit, metric, v, tags, state ? 2 : 1);
 }
 
-/* The labels of a line, each followed by a number. */
+/* Emit the number behind each known label of a line. */
 static void status_labels(struct ts_slice line, const char *job, struct col_emit *emit)
 {
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

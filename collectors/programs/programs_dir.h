@@ -42,7 +42,7 @@ struct col_program_list {
  * TS_ENOTFOUND, TS_EIO if it can't be listed (what was found stays). */
 int col_programs_scan(const char *folder, struct col_program_list *list, struct ts_error *err);
 /** Append commands "60 /usr/bin/queue --length; 0 /opt/follow": interval in seconds and a command for the shell,
- * separated by semicolons. TS_EINVAL names the part that is none. list NULL = only look. */
+ * separated by semicolons. TS_EINVAL names the part that is not of this form. list NULL = only check the text. */
 int col_programs_commands(const char *text, struct col_program_list *list, struct ts_error *err);
 /** Free what is inside. Idempotent. */
 void col_programs_release(struct col_program_list *list);

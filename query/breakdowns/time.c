@@ -149,7 +149,7 @@ static bool same_key(const struct qry_cell *a, const struct qry_cell *b)
            a->repeated == b->repeated;
 }
 
-/* Stretches of the parts become those of cells; neighbours of one cell are joined. */
+/* Assign each stretch from cell i to cell map[i], and join adjacent stretches of one cell. */
 static void remap(struct qry_cells *c, const uint32_t *map)
 {
     size_t n = 0;

@@ -201,7 +201,7 @@ static int parse_percentiles(struct ts_slice s, struct ts_arena *arena, struct q
     return qry_parse_percentiles(p, n, out, err);
 }
 
-/* An option that is none of those below: OpenTSDB ignores it, and answers something else than what was meant. */
+/* Refuse an unknown option. OpenTSDB ignores it, and so does compat: the answer is then that of another query than was meant. */
 static int unknown_option(struct ts_slice s, bool compat, struct ts_error *err)
 {
     struct ts_near near;

@@ -96,7 +96,7 @@ int sto_hbase_tsuid_parse(const struct sto_hbase_schema *s, struct ts_slice tsui
                           struct ts_error *err);
 /** Print bytes as upper-case hexadecimal digits; out has two characters for each byte, and no terminating zero. */
 void sto_hbase_hex_print(struct ts_slice bytes, char *out);
-/** Read hexadecimal digits of any case into at most cap bytes. Returns the number of bytes; -1 if the text is no such number of
+/** Read hexadecimal digits of any case into at most cap bytes. Returns the number of bytes; -1 if the text is not at most cap
  * pairs of digits. */
 int sto_hbase_hex_parse(struct ts_slice text, uint8_t *out, size_t cap);
 

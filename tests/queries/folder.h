@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/** Make a folder of a new name, which is stored in dir. */
+/** Create a folder with a unique name, which is stored in dir. */
 static inline bool folder_new(char *dir, size_t n)
 {
     const char *tmp = getenv("TMPDIR");
@@ -24,7 +24,7 @@ static inline int folder_remove_one(const char *path, const struct stat *sb, int
     (void)sb, (void)flag, (void)ftw;
     return remove(path);
 }
-/** Remove it with all that is in it. */
+/** Remove a folder and everything in it. */
 static inline void folder_remove(const char *dir)
 {
     (void)nftw(dir, folder_remove_one, 16, FTW_DEPTH | FTW_PHYS);

@@ -24,7 +24,7 @@ enum tsd_exit {
     TSD_EXIT_USAGE = 2,  /* wrong usage */
     TSD_EXIT_DAMAGE = 3, /* bytes on disk are not what was written */
 };
-/** Exit code for an error code (enum ts_err); -1 for a number that is none. */
+/** Exit code for an error code (enum ts_err); -1 for a number that is not an error code. */
 int tsd_exit_of(int code);
 
 struct tsd_cmd;
@@ -35,7 +35,7 @@ struct tsd_args {
     const struct tsd_cmd *table; /* all commands, ended by name == NULL */
     struct ts_opt_use *uses;     /* options and words in the order given */
     unsigned n_uses;             /* entries of uses */
-    const char **words;          /* the plain words alone */
+    const char **words;          /* the words that are not options */
     size_t n_words;              /* entries of words */
     struct ts_conf *conf;        /* values of the row's keys; NULL if it has none */
 };

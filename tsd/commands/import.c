@@ -142,7 +142,7 @@ static bool import_has(struct ts_slice line, const char *text)
     return memmem(line.p, line.n, text, strlen(text)) != NULL;
 }
 
-/* What a file is by its first line, if it is none of points; NULL: it may be one. */
+/* What a file is by its first line, if it has no points; NULL: it may have points. */
 static const char *import_other(struct ts_slice line)
 {
     static const char *const heads[] = {"metric,timestamp,value", "date,", "week,", "month,", "year,"};

@@ -15,7 +15,7 @@
 #define PROBE_MS    10000 /* between two questions to HBase while it answers */
 #define AWAY_MS     2000  /* the same while it does not */
 #define PROBE_MAX_S 30    /* a question that takes longer counts as not answered */
-#define DROP_MS     30000 /* between two looks for files that may be removed */
+#define DROP_MS     30000 /* between two checks for files that may be removed */
 
 struct tsd_hbase {
     struct sto_remote *remote; /* owned */

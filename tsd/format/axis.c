@@ -85,7 +85,7 @@ static double axis_nice(double v)
     return 10 * power;
 }
 
-/* Decimals that distinguish multiples of a step. */
+/* Number of decimals needed to distinguish the multiples of a step. */
 static int axis_digits(double step)
 {
     double d = -floor(log10(step) + 1e-9);
@@ -97,7 +97,7 @@ static bool axis_is_plain(double size)
     return size == 0 || (size >= AXIS_PLAIN_MIN && size < AXIS_PLAIN_MAX);
 }
 
-/* Scale, digits and suffix for numbers up to a size and so far apart. */
+/* Choose scale, digits and suffix for numbers up to size that span range. */
 static void axis_write(struct tsd_axis *a, double range, double size, const char *unit)
 {
     const char *per;

@@ -21,7 +21,7 @@
 
 #define GNUPLOT_SAY     160               /* characters of its error output that are reported */
 #define GNUPLOT_MEMORY  ((rlim_t)1 << 30) /* address space, bytes */
-#define GNUPLOT_POLL_MS 200               /* between two looks at the clock */
+#define GNUPLOT_POLL_MS 200               /* between two checks of the clock */
 
 extern char **environ;
 

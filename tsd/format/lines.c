@@ -202,7 +202,7 @@ static int lines_values(struct tsd_lines_run *r, struct ts_slice text, uint32_t 
     }
 }
 
-/* Put down that there is no such name, and the one that was probably meant. */
+/* Set the error of an unknown name, with the name that was probably meant. */
 static int lines_unknown(struct tsd_lines_run *r, enum sto_uid_kind kind, struct ts_slice name,
                          struct ts_error *err)
 {

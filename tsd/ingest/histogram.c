@@ -150,7 +150,7 @@ int tsd_histogram_text(struct tsd_histogram *h, struct ts_slice s, struct ts_buf
     return 0;
 }
 
-/* Base64 with or without padding, the usual or the URL alphabet; false if it is none. */
+/* Base64 with or without padding, the usual or the URL alphabet; false if it is invalid. */
 static bool hist_base64(struct ts_slice s, struct ts_buf *out)
 {
     uint32_t bits = 0;

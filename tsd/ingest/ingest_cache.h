@@ -24,9 +24,9 @@
 #define TSD_ICACHE_WAYS  8     /* entries of a bucket: 64 bytes */
 #define TSD_ICACHE_LINKS 4096u /* links of a page */
 
-/* A spelling that differs from the text of its series. */
+/* A text that clients send for a series and that differs from the catalog's, for instance in the order of the tags. */
 struct tsd_spelling {
-    const struct sto_series *series; /* what it means */
+    const struct sto_series *series; /* the series that it names */
     uintptr_t next;                  /* ref of the spelling that followed last time */
     uint32_t metric_len, text_len;   /* bytes of the metric and of all of text */
     char text[];                     /* metric, a blank, tags as sent */

@@ -17,7 +17,7 @@
 #define USED    0x40000000u /* it was read since the hand last reached it */
 #define READERS 0x3fffffffu /* threads that are reading, or about to open it */
 
-#define CLOSE_MOST  8u  /* files closed between two looks at the cache */
+#define CLOSE_MOST  8u  /* files closed between two checks of the cache */
 #define TRIES_MAX   64u /* attempts to open a file while descriptors are exhausted; each closes others first */
 #define LIMIT_SHARE 8u  /* by default the cache gets one of so many descriptors of the process */
 

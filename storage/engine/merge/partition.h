@@ -37,7 +37,7 @@
 #define STO_DAY_BYTES      (4 * STO_OUTPUT_BYTES) /* a larger day does not become one run when it is over */
 #define STO_WORN_SHARE     4u               /* a run is written anew when 1/4 of its points is deleted, */
 #define STO_WORN_AGE_MS    (30 * TS_DAY_MS) /* or so long after the first delete */
-#define STO_OVER_AGE_MS    (3 * TS_HOUR_MS) /* so long after the end of a day its files are joined, */
+#define STO_OVER_AGE_MS    (3 * TS_HOUR_MS) /* this long after the end of a day its files are joined, */
 #define STO_OVER_BYTES     (512u << 10)     /* all of them only if it has so many bytes */
 #define STO_JOIN_AGE_MS    (3 * TS_DAY_MS)  /* a window may still get late points: leave it alone that long */
 

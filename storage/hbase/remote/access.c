@@ -21,7 +21,7 @@
 #define FIRST_PAUSE_MS  50
 #define MAX_PAUSE_MS    5000
 #define DEFAULT_AWAY_MS 2000
-#define LOOK_MS         50 /* between looks at cancel */
+#define LOOK_MS         50 /* between two checks of cancel */
 
 struct sto_hbase_access {
     struct sto_hbase_access_opts opts; /* with defaults filled in; gateways are owned */

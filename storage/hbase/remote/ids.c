@@ -116,7 +116,7 @@ int sto_hbase_ids_names(struct sto_hbase_id_cache *c, struct sto_hbase_session *
 
 /* --- series --- */
 
-/* The TSUID of a series whose names were read lately. The mutex must be held. */
+/* Take the TSUID of a series from the cache; false if it is missing or was read too long ago. The mutex must be held. */
 static bool cached_series(struct sto_hbase_id_cache *c, uint64_t key, int64_t now_ms,
                           struct sto_hbase_series_id *out)
 {

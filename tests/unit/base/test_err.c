@@ -1,5 +1,5 @@
 /*
- * test_err.c - codes, texts and how they are cut.
+ * test_err.c - codes, their texts, and how long texts are truncated.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -111,7 +111,7 @@ static inline int tear_down(void **state)
     return 0;
 }
 
-/* A shell command in the folder. */
+/* Run a shell command in the folder. */
 static inline void sh(struct t_dir *d, const char *command)
 {
     char cmd[512];
@@ -119,7 +119,7 @@ static inline void sh(struct t_dir *d, const char *command)
     assert_int_equal(system(cmd), 0);
 }
 
-/* Turns until nothing more comes; what came. */
+/* Take turns until no more lines come; returns the lines that came. */
 static inline const char *turn(struct t_dir *d)
 {
     static char out[4096];

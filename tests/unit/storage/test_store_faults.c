@@ -5,8 +5,8 @@
  *   test_store_faults [long]     long, or TSD_TEST_LONG=1: every call, more seeds, 1, 2 and 7 writers; else
  * every few calls
  *
- * After each life the power comes back, the store is opened again, and what it holds is a front part of what
- * it took, with everything in it that was confirmed. Then it must work as if nothing had been.
+ * After each life the power comes back and the store is opened again. It must hold a prefix of the operations that it
+ * took, among them everything that was confirmed, and must work as if nothing had happened.
  */
 #include "tests/unit/storage/store_kit.h"
 
@@ -22,7 +22,7 @@ struct life {
     int64_t cell_acked, cell_tried;   /* counter: confirmed value, highest value that may be there */
     int version_acked, version_tried; /* the same of the cell "c" */
     bool over;                        /* opening or closing failed: nothing after it counts */
-    unsigned n_errors;                /* answers that were errors */
+    unsigned n_errors;                /* calls that returned an error */
     bool damage;                      /* TS_ECORRUPT may be answered */
     bool once; /* the fault is of one call: the next try of the owner, by itself, succeeds */
 };

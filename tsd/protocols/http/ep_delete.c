@@ -19,7 +19,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#define DELETE_STEP_SERIES 4096      /* of one call: what a worker does between two looks at its sockets */
+#define DELETE_STEP_SERIES 4096      /* of one call: what a worker does between two checks of its sockets */
 #define DELETE_RETRY_NS    20000000  /* while the store is behind */
 #define DELETE_MAX_TRIES   (60 * 50) /* one minute of that */
 

@@ -1,5 +1,5 @@
 /*
- * http.c - requests out of bytes, one at a time for each connection.
+ * http.c - makes requests of the bytes of a connection, one at a time, and calls their endpoints.
  *
  * Threads    see http.h
  * Not here   paths (request.c, routes.c), replies (reply.c, job.c), endpoints (ep_*.c)
@@ -154,7 +154,7 @@ static bool http_override(struct tsd_req *req)
     return false;
 }
 
-/* Replies are JSON: another serializer is a plug-in that is not there. True when the request is answered here. */
+/* Replies are JSON; OpenTSDB has other serializers as plug-ins, which are refused. True when the request is answered here. */
 static bool http_serializer(struct tsd_req *req)
 {
     struct ts_slice name;
@@ -167,7 +167,7 @@ static bool http_serializer(struct tsd_req *req)
     return true;
 }
 
-/* Why the key mode takes an endpoint away; NULL: it does not. */
+/* The reason why the configuration key mode disables an endpoint; NULL: it does not. */
 static const char *http_mode_denial(const struct tsd_req *req, const struct tsd_endpoint *e)
 {
     const struct tsd_settings *set = &req->d->set;
@@ -178,13 +178,14 @@ static const char *http_mode_denial(const struct tsd_req *req, const struct tsd_
                : NULL;
 }
 
-/* Is an endpoint not there, by the keys mode and compat? */
+/* Is an endpoint disabled by the configuration key mode or compat? */
 static bool http_absent(const struct tsd_req *req, const struct tsd_endpoint *e)
 {
     return (req->d->set.rules.compat && (e->flags & TSD_EP_OURS)) || http_mode_denial(req, e);
 }
 
-/* 404 for a path that is none; without compat with the path that was probably meant: one that ends in the same name, or that is near. */
+/* 404 for an unknown path. Without compat the text names the path that was probably meant: one that ends in the same name, or that is
+ * near. */
 static void http_unknown(struct tsd_req *req)
 {
     struct ts_error err = {0};

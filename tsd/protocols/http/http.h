@@ -63,8 +63,8 @@ struct tsd_req {
 enum tsd_endpoint_flag {
     TSD_EP_OVERRIDE = 1, /* GET with method_override=post, put or delete counts as that method */
     TSD_EP_OURS = 2,     /* OpenTSDB 2.4 has no such path: 404 with compat = opentsdb */
-    TSD_EP_READS = 4,    /* not there with mode = wo */
-    TSD_EP_STORES = 8,   /* not there with mode = ro */
+    TSD_EP_READS = 4,    /* 404 with mode = wo */
+    TSD_EP_STORES = 8,   /* 404 with mode = ro */
     TSD_EP_HARMLESS =
         16, /* its GET may change something without compat: clients in use send it, and no data changes */
     TSD_EP_QUERY = 32, /* parameters of queries are known beside params */
@@ -72,7 +72,7 @@ enum tsd_endpoint_flag {
         64, /* unknown parameters are refused only if they resemble a known one; otherwise points would be
              * lost */
 };
-/* An endpoint, a row of routes.c. One of run, job and print is set. A method stands in one of reads, changes and admin;
+/* An endpoint, a row of routes.c. One of run, job and print is set. Each method is in one of reads, changes and admin;
  * access.c checks them. */
 struct tsd_endpoint {
     const char *path; /* as tsd_req.path: "api/put"; "api/tree/" followed by a star: all below */
@@ -96,7 +96,7 @@ static inline unsigned tsd_endpoint_methods(const struct tsd_endpoint *e)
 {
     return e->reads | e->changes | e->admin;
 }
-/** All endpoints, sorted by path, ended by path == NULL. */
+/** All endpoints, sorted by path; the last row has path == NULL. */
 extern const struct tsd_endpoint tsd_endpoints[];
 /** Row of a path, the exact one before one with a star; NULL if there is none. */
 const struct tsd_endpoint *tsd_endpoint_find(struct ts_slice path);

@@ -53,7 +53,7 @@ struct tsd_line {
     const struct tsd_identity *who; /* the client; NULL: it has all permissions */
 };
 
-/** May the client store points, by the key mode and its permissions? */
+/** Do the configuration key mode and the client's permissions allow it to store points? */
 static inline bool tsd_line_stores(const struct tsd_line *l)
 {
     return !l->in->rules->no_points && (!l->who || tsd_identity_may(l->who, TSD_MAY_WRITE));

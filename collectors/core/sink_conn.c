@@ -159,19 +159,19 @@ static int conn_send(struct col_sink__conn *c, struct ts_slice *text, struct ts_
     return 0;
 }
 
-/* An exchange under way. */
+/* An exchange in progress: what was sent, and how the lines of its answer are used. */
 struct talk {
     struct col_sink__conn *c;     /* connection */
     struct col_sink__answer *out; /* figures */
     uint32_t n_lines;             /* sent */
-    uint8_t *verdicts;            /* a enum col_verdict a line; sort only */
+    uint8_t *verdicts;            /* an enum col_verdict for each line; sort only */
     uint32_t at;                  /* line whose answer comes; sort only */
     bool in_version;              /* the second line of an answer to version comes; sort only */
     /** Use one line. 1 = the exchange is over. */
     int (*line)(struct talk *t, struct ts_slice line, struct ts_error *err);
 };
 
-/* Whole lines of what was read. */
+/* Use the complete lines of what was read. */
 static int talk_lines(struct talk *t, struct ts_error *err)
 {
     struct col_sink__conn *c = t->c;

@@ -108,7 +108,7 @@ static struct col_spool__seg *spool_prev(const struct col_spool *s, const struct
     return prev;
 }
 
-/* Take a segment out of the list; its file goes too. */
+/* Take a segment out of the list; its file is removed too. */
 static void spool_remove(struct col_spool *s, struct col_spool__seg *seg)
 {
     struct col_spool__seg *prev = spool_prev(s, seg);

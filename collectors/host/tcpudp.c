@@ -33,23 +33,23 @@ static const struct col_metric metrics[] = {
     {"net.stat.tcp.congestion.recovery", "type", "1",
      "Windows restored: full_undo, hoe_heuristic, sack, ack.", COL_COUNTER},
     {"net.stat.tcp.abort", "type", "connections",
-     "Connections cut: unexpected_syn, data_after_fin_wait1, data_after_close, out_of_memory, timeout, "
+     "Connections aborted: unexpected_syn, data_after_fin_wait1, data_after_close, out_of_memory, timeout, "
      "linger.",
      COL_COUNTER},
     {"net.stat.tcp.abort.failed", "", "1", "Resets that could not be sent.", COL_COUNTER},
-    {"net.stat.tcp.invalid_sack", "type", "1", "SACK blocks not taken: invalid, retransmit, olddup.",
+    {"net.stat.tcp.invalid_sack", "type", "1", "SACK blocks ignored: invalid, retransmit, olddup.",
      COL_COUNTER},
     {"net.stat.tcp.receive.queue.full", "", "segments",
      "Segments dropped because a socket's backlog was full.", COL_COUNTER},
     {"net.stat.tcp.resets", "direction", "segments", "Resets sent (out).", COL_COUNTER},
-    {"net.stat.tcp.errors", "direction", "segments", "Broken segments received (in).", COL_COUNTER},
+    {"net.stat.tcp.errors", "direction", "segments", "Damaged segments received (in).", COL_COUNTER},
     {"net.stat.udp.datagrams", "direction", "datagrams", "UDP datagrams in and out.", COL_COUNTER},
     {"net.stat.udp.errors", "direction reason", "datagrams",
      "UDP datagrams lost: in noport, nomem, other; out nomem.", COL_COUNTER},
     {NULL, NULL, NULL, NULL, COL_GAUGE},
 };
 
-/* A number of a protocol. minus: this number is taken off (it has a row of its own). */
+/* A number of a protocol. minus: the name of a number that it includes and that has a row of its own; it is subtracted. */
 static const struct {
     const char *proto, *name, *minus, *metric, *key1, *value1, *key2, *value2;
 } rows[] = {

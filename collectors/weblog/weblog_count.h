@@ -28,9 +28,10 @@
 
 /* How to count. */
 struct col_web_limits {
-    int64_t bucket_ms;    /* length of a bucket */
-    int64_t late_ms;      /* a cell is kept for this long after its last change */
-    int64_t slot_ms;      /* added to the bucket's time to make the time of points; 0 except in imports */
+    int64_t bucket_ms; /* length of a bucket */
+    int64_t late_ms;   /* a cell is kept for this long after its last change */
+    int64_t
+        slot_ms; /* offset of points from the time of their bucket; 0 except in imports, where it differs by file */
     uint32_t max_domains; /* most values of domain; further ones are "other" (weblog_names.h) */
     uint32_t max_paths;   /* most values of path of one domain; further ones are "other" */
     int64_t forget_ms;    /* a value without requests for this long may be replaced by a new one */

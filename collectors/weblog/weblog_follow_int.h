@@ -23,7 +23,7 @@ struct col_web_id {
     int64_t mtime_ms;                       /* last change */
 };
 
-/** Of a path or an open file. False: there is none, or it is no regular file. */
+/** The identity of the file at a path. False: there is no file, or it is not a regular one. */
 bool col_web__id_of_path(const char *path, struct col_web_id *out);
 /** The same of an open file. */
 bool col_web__id_of_file(FILE *file, struct col_web_id *out);

@@ -26,12 +26,12 @@
 
 #define HOST_BYTES 256
 #define SLOTS_A_S                                                                                            \
-    500 /* in the second half of each second: the first half is for late lines of followed logs */
+    500 /* slots in a second: points of imports have 500 to 999 ms, those of late lines of followed logs less than 500 */
 #define FIRST_SLOT    500               /* ms */
 #define WAITING_BYTES ((size_t)1 << 20) /* first lines kept until the format is known */
 #define LOCK_WAIT_MS  60000             /* for the lock of a collector or another import */
 #define TAIL_BYTES    4096              /* read at once in the search for the last line */
-#define WARN_SHARING  32                /* files remembered to report two that share a slot */
+#define WARN_SHARING  32 /* number of last files among which two with the same slot are reported */
 
 struct col_web_import {
     struct col_web_import_opts opts; /* as given */
@@ -50,13 +50,13 @@ struct col_web_import {
     struct ts_buf waiting;           /* its lines until the kind is known */
     uint64_t n_waiting;              /* lines in waiting */
     bool left_out;                   /* no line of it is counted */
-    bool fixed;                      /* it is followed; limit is where the imported part ends */
-    struct col_web_head head;        /* its first bytes */
-    char real[PATH_MAX];             /* its path, links resolved; "" = no regular file */
+    bool fixed;               /* it is followed, and limit is where its part that was imported before ends */
+    struct col_web_head head; /* its first bytes */
+    char real[PATH_MAX];      /* its path, links resolved; "" = no regular file */
     uint64_t off, at,
-        limit;     /* bytes of its text so far; where the current line begins; lines that begin at this
-                                         * offset or later are left to a collector */
-    uint64_t line; /* number of the next line */
+        limit; /* bytes of its text so far; offset of the current line; lines at this offset or later are left to
+                * a collector */
+    uint64_t line;                      /* number of the next line */
     struct col_web_import_figures done; /* of files that ended */
     bool drop_bots;                     /* requests of bots are not counted */
     uint64_t n_bots;                    /* requests of bots in all files */
@@ -175,7 +175,7 @@ static void import_slot(struct col_web_import *im)
 
 /* --- undoing an import with other keys --- */
 
-/* Pass points on with the value 0 each. */
+/* Output points with the value 0 instead of their own. */
 static int undo_put(void *arg, struct ts_slice lines, uint32_t n_points, bool durable, struct ts_error *err)
 {
     struct col_web_import *im = arg;

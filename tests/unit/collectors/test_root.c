@@ -110,7 +110,7 @@ static void test_root__groups_of_version_2(void **state)
     assert_int_equal(p.n, 10);
     t_points_release(&p);
     set("collect_cgroups",
-        "2"); /* those that use most: the slice by processor time, ssh by memory; not what comes first */
+        "2"); /* the groups that use the most, not the first ones: the slice by processor time, ssh by memory */
     assert_int_equal(run(&col_units, &p), 0);
     assert_string_equal(t_value(&p, "proc.cgroup.cpu cgroup=system.slice unit=system.slice type=user"), "7");
     assert_string_equal(t_value(&p, "proc.cgroup.memory cgroup=system.slice/ssh.service unit=ssh.service"),

@@ -212,7 +212,7 @@ static void retire(struct sto_retired *r, enum sto_uid_kind kind, const void *in
     r->names[r->n_names++] = (struct sto_retired_name){kind, interned};
 }
 
-/* Remove the ids [0, n) from the table. */
+/* Remove ids[0..n) from the table. */
 static void take_out(struct sto_catalog *cat, enum sto_uid_kind kind, const uint32_t *ids, uint32_t n)
 {
     struct sto_forgetting *f = &cat->forget;

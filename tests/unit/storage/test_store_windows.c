@@ -404,7 +404,8 @@ static void test_store_windows__deletes_make_room_on_a_full_disk(void **state)
     t_faultfs_free(f);
 }
 
-/* A year of days later nothing but time has passed: points of another series came, no full compaction was asked for. */
+/* Deleted rows leave files that no other merge would write 30 days after the delete, without a full compaction: all that happens is that
+ * points of another series arrive each day. */
 static void test_store_windows__deleted_rows_of_settled_windows_go(void **state)
 {
     (void)state;
@@ -438,12 +439,13 @@ static void test_store_windows__deleted_rows_of_settled_windows_go(void **state)
     }
     assert_int_equal(seen(st, 2).n, 5940);
     assert_int_equal(stat_of(st, "files.points"), 5940 + 39 * 60);
-    assert_int_equal(tombs_looked_at(st, 0) + tombs_looked_at(st, 2), 0); /* the tombstones have gone too */
+    assert_int_equal(tombs_looked_at(st, 0) + tombs_looked_at(st, 2),
+                     0); /* the tombstones were dropped too */
     kit_close(st);
     t_faultfs_free(f);
 }
 
-/* What was carried out is known after a restart: a file is not written again and again. */
+/* After a restart the store knows which deletes were applied, so that it does not write a file again for them. */
 static void test_store_windows__a_delete_is_carried_out_once(void **state)
 {
     (void)state;

@@ -44,7 +44,7 @@ struct tsd_put_body {
  *          TS_ENOMEM  the arena's account is full: http_body_total_bytes */
 int tsd_put_body_read(struct ts_slice body, bool tree, struct ts_arena *arena, struct tsd_put_body *out,
                       struct ts_error *err, struct ts_error *details);
-/** Object of point i of a body read with a tree; NULL if it is none. Borrowed from the tree. */
+/** Item i of a body that was read with a tree, of any JSON type; NULL: there is no item i. Borrowed from the tree. */
 const json_t *tsd_put_body_item(const struct tsd_put_body *b, size_t i);
 /** Release the tree; idempotent. */
 void tsd_put_body_release(struct tsd_put_body *b);

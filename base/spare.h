@@ -1,10 +1,10 @@
 /*
- * spare.h - a few things that are dear to make and that nobody uses now, for whoever needs one next.
+ * spare.h - a pool of up to 16 objects that are expensive to create and not in use at present, for the next thread that needs one.
  *
  * A slot is taken and filled by one exchange, so whoever holds a pointer owns it.
  *
  * Threads    any
- * Cost       a look at each slot, one exchange
+ * Cost       a read of each slot, one exchange
  */
 #ifndef BASE_SPARE_H
 #define BASE_SPARE_H
@@ -20,7 +20,7 @@ struct ts_spare {
     _Atomic(void *) slots[TS_SPARE_SLOTS]; /* NULL: free */
 };
 
-/** One of the things; NULL: there is none. What its last owner did with it is visible. */
+/** Take an object; NULL: the pool is empty. Everything that its last owner wrote to it is visible. */
 static inline void *ts_spare_take(struct ts_spare *s)
 {
     for (unsigned i = 0; i < TS_SPARE_SLOTS; i++) {

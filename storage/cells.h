@@ -48,7 +48,7 @@ int sto_cellmap_cas(struct sto_cellmap *map, struct ts_slice key, struct ts_slic
                     struct ts_slice value, bool later, struct ts_error *err);
 /** Make all changes made so far durable, with one sync. */
 int sto_cellmap_sync(struct sto_cellmap *map, struct ts_error *err);
-/** Add delta to a counter: 8 bytes, little-endian, missing = 0. TS_EINVAL if the cell is no counter, TS_ELIMIT if it
+/** Add delta to a counter: 8 bytes, little-endian, missing = 0. TS_EINVAL if the cell is not a counter, TS_ELIMIT if it
  *  would leave 64 bits; errors as put. out_value may be NULL. */
 int sto_cellmap_incr(struct sto_cellmap *map, struct ts_slice key, int64_t delta, int64_t *out_value,
                      struct ts_error *err);

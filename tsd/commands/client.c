@@ -154,7 +154,7 @@ static int client_body(const struct tsd_client_req *req, const struct tsd_parser
     return rc < 0 ? ts_error_set(err, rc, "the answer is too large to hold in memory") : 0;
 }
 
-/* Use [p, p + n), n == 0: the daemon closed. 1: the answer is complete. */
+/* Parse n bytes of the answer; n == 0: the daemon closed the connection. Returns 1 when the answer is complete, 0 before. */
 static int client_use(const struct tsd_client *c, const struct tsd_client_req *req, struct tsd_parser *pr,
                       const char *p, size_t n, struct tsd_client_reply *reply, struct ts_error *err)
 {

@@ -31,7 +31,7 @@ struct tsd_metric_info {
 };
 /** Kind and unit of a metric that may be unknown. Cost: a look at its record if there are any. */
 void tsd_metric_look(struct sto_store *store, struct ts_slice metric, struct tsd_metric_info *out);
-/** Kind by its name, "gauge", "count", "counter"; false if it is none. */
+/** Kind by its name, "gauge", "count", "counter"; false if the name is unknown. */
 bool tsd_kind_parse(struct ts_slice name, enum tsd_kind *out);
 /** Adapt sum and rate of a query's sub queries to the kinds of their metrics, and set the units. Does nothing
  * with compat; totals get only units. For sub queries by TSUIDs the metric of the first TSUID counts, since

@@ -152,7 +152,7 @@ bool tsd_tsmeta_there(struct sto_store *st, const struct sto_series *s)
     return there;
 }
 
-/* A walk over the TSUIDs of records. */
+/* A visit of the TSUIDs of records. */
 struct tsmeta_tsuids {
     void (*each)(void *arg, struct ts_slice tsuid); /* gets them */
     void *arg;                                      /* for each */

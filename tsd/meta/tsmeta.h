@@ -44,7 +44,7 @@ int tsd_tsmeta_load(struct sto_store *st, const struct sto_series *s, struct ts_
 /** Read the record of a series anew from a remote store that shares it with other programs; one that does not answer changes
  * nothing. Blocks. */
 void tsd_tsmeta_refresh(struct sto_store *st, const struct sto_series *s);
-/** The TSUID in the key of a small cell. False: it is no key of such a record. */
+/** The TSUID in the key of a small cell. False: it is not the key of such a record. */
 bool tsd_tsmeta_key_parse(struct ts_slice key, struct ts_slice *out_tsuid);
 /** Does a series have a stored record? */
 bool tsd_tsmeta_there(struct sto_store *st, const struct sto_series *s);

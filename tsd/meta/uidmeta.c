@@ -81,9 +81,9 @@ static void uidmeta_key(enum sto_uid_kind kind, uint32_t id, struct ts_buf *key)
         ts_buf_char(key, (char)(id >> shift & 255));
 }
 
-/* A walk over the ids of records. */
+/* A visit of the ids of records. */
 struct uidmeta_ids {
-    void (*each)(void *arg, enum sto_uid_kind kind, uint32_t id); /* gets them */
+    void (*each)(void *arg, enum sto_uid_kind kind, uint32_t id); /* called for each of them */
     void *arg;                                                    /* for each */
 };
 
@@ -116,7 +116,7 @@ void tsd_uidmeta_ids(struct sto_store *st, void (*each)(void *arg, enum sto_uid_
     sto_cell_each(st, TS_SLICE_LIT(UIDMETA_PREFIX), uidmeta_id_each, &w);
 }
 
-/* After a record was written: keep the name. If it was forgotten before, the record goes too, since its id will
+/* After a record was written: keep the name. If it was forgotten before, the record is deleted, since its id will
  * never mean anything again. */
 static int uidmeta_mentioned(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_slice key,
                              struct ts_error *err)

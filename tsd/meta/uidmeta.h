@@ -26,7 +26,7 @@ enum tsd_uidmeta_field {
 };
 extern const struct tsd_field tsd_uidmeta_fields[];
 
-/** Kind by its name, "metric", "metrics", "tagk", "tagv" in any case; false if it is none. */
+/** Kind by its name, "metric", "metrics", "tagk", "tagv" in any case; false if the name is unknown. */
 bool tsd_uid_kind(struct ts_slice name, enum sto_uid_kind *out);
 /** "metric", "tagk", "tagv". */
 const char *tsd_uid_kind_name(enum sto_uid_kind kind);
@@ -45,7 +45,7 @@ int tsd_uidmeta_load(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, 
                      struct tsd_record *out, struct ts_error *err);
 /** Read it anew from a remote store that shares it with other programs; one that does not answer changes nothing. Blocks. */
 void tsd_uidmeta_refresh(struct sto_store *st, enum sto_uid_kind kind, uint32_t id);
-/** Kind and id in the key of a small cell. False: it is no key of such a record. */
+/** Kind and id in the key of a small cell. False: it is not the key of such a record. */
 bool tsd_uidmeta_key_parse(struct ts_slice key, enum sto_uid_kind *out_kind, uint32_t *out_id);
 /** The same with defaults, without reading the stored record. */
 int tsd_uidmeta_plain(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_arena *arena,

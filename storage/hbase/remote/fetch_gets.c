@@ -5,13 +5,13 @@
  */
 #include "storage/hbase/remote/fetch_int.h"
 
-#define REPLY_BYTES ((size_t)512 << 10) /* of a reply: the aim */
+#define REPLY_BYTES ((size_t)512 << 10) /* of a reply, about */
 #define FIRST_ROWS  32                  /* of the first call */
 #define MOST_ROWS   512                 /* of a call */
 
 static const struct sto_thrift_column FAMILY = {.family = {"t", 1}};
 
-/* A row that is fetched. */
+/* A row to be fetched: its series and base time. */
 struct place {
     struct sto_hbase__met *met;
     uint32_t base_s;
@@ -24,7 +24,7 @@ struct gets {
     size_t n, n_rows, most_rows; /* places used; of the next call; of any call */
 };
 
-/* Take the next rows. */
+/* Set g->places to the next rows of the request that no other reader has taken. */
 static void take(struct gets *g)
 {
     struct sto_hbase__fetch *x = g->r->x;
@@ -142,7 +142,7 @@ int sto_hbase__read_gets(struct sto_hbase__reader *r, struct ts_error *err)
     return rc < 0 ? rc : sto_hbase__read_doubtful(r, err);
 }
 
-/* --- rows whose first cell is no point --- */
+/* --- rows whose first cell is not a point, so that they may have none --- */
 
 static int read_one(struct sto_hbase__reader *r, struct sto_thrift_request *q, struct ts_slice key,
                     struct ts_error *err)

@@ -32,11 +32,11 @@ enum sto_hbase__naming {
     STO_HBASE__NAMED,   /* series is set */
     STO_HBASE__UNNAMED, /* an id has no name */
 };
-/* A series that was requested, or that a row was found of. */
+/* A series that this fetch has met: it was requested, or a row of it was found. */
 struct sto_hbase__met {
     enum sto_hbase__naming naming;   /* NAMED for series that were requested */
     _Atomic bool is_reported;        /* series_only: the caller has it; set under deliver_mu */
-    size_t pos;                      /* in fetch->series; SIZE_MAX = it was found */
+    size_t pos;                      /* in fetch->series; SIZE_MAX = it was not requested */
     struct sto_hbase__met *same;     /* the next one that was requested with the same names */
     struct sto_remote_series series; /* names; pointers into `names`, or those of the request */
     void *names;                     /* owned: tags and names */

@@ -56,7 +56,7 @@ static int push(struct sto_thrift_framer *f, struct sto_thrift_level level)
     return 1;
 }
 
-/* A value of a type at *at that is no number: behind it, or into it. 1, 0 (later) or an error. */
+/* Move *at behind a value that is not a number, or into it if it has values itself. 1; 0: more bytes are needed; or an error. */
 static int walk_value(struct sto_thrift_framer *f, const uint8_t *p, size_t n, uint8_t type, size_t *at)
 {
     size_t from = *at, n_head = type == STO_THRIFT_STRUCT ? 0 : type == STO_THRIFT_MAP ? 6 : 5;

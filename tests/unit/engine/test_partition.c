@@ -1,6 +1,6 @@
 /*
- * test_partition.c - the grid of windows, cutting days into files, and picking merges that keep the order of writes. Lives
- * of stores are played with files that are nothing but bytes a day, and counted.
+ * test_partition.c - the grid of windows, cutting days into files, and picking merges that keep the order of writes. Stores
+ * are simulated over many flushes with files that consist only of a number of bytes for each day, and what merges write is counted.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -86,7 +86,7 @@ static inline size_t t_bytes(struct t_ingest *t, const char *p, size_t n, bool e
     return used;
 }
 
-/* Whole text; returns the replies. */
+/* Send a whole text; returns the replies. */
 static inline const char *t_send(struct t_ingest *t, const char *text)
 {
     ts_buf_clear(&t->out);
@@ -96,7 +96,7 @@ static inline const char *t_send(struct t_ingest *t, const char *text)
     return t->out.p;
 }
 
-/* Lines, each with the reply it must get. */
+/* Send lines one by one; each must get its reply. */
 static inline void t_each_line(struct t_ingest *t, const char *const (*rows)[2], size_t n)
 {
     for (size_t i = 0; i < n; i++) {

@@ -222,7 +222,7 @@ static struct ts_slice accept_trim(struct ts_slice s)
     return s;
 }
 
-/* q of a range's parameters; 1 if there is none, 0 if it is no number. */
+/* The weight (q) in the parameters of a media range of Accept; 1 if they have none, 0 if it is not a number. */
 static double accept_q(struct ts_slice params)
 {
     while (params.n) {

@@ -173,7 +173,7 @@ void tsd_put_refuse(struct tsd_put_call *put, const struct tsd_put_point *p, int
     ts_json_obj_end(j);
 }
 
-/* A whole number as a time; why gets what there is to say if it is none. */
+/* Read a whole number as a time. False: it is not a valid time, and the reason, if there is more to say, is appended to why. */
 static bool put_time_int(const struct tsd_rules *rules, int64_t raw, struct tsd_time *out, struct ts_buf *why)
 {
     if (tsd_time_from_int(rules, raw, out) == 0)
@@ -185,7 +185,7 @@ static bool put_time_int(const struct tsd_rules *rules, int64_t raw, struct tsd_
     return false;
 }
 
-/* A time by the rules of lines. */
+/* Read a time as put lines have it; otherwise as put_time_int. */
 static bool put_time_line(const struct tsd_rules *rules, struct ts_slice s, struct tsd_time *out,
                           struct ts_buf *why)
 {
@@ -308,7 +308,7 @@ int tsd_put_end(struct tsd_put_call *put, const struct tsd_put_point *p, int rc)
 
 /* --- the endpoint --- */
 
-/* sync_timeout in milliseconds, 0 = none; -1 if it is no number. */
+/* sync_timeout in milliseconds, 0 = none; -1 if it is not a number. */
 static int64_t put_sync_timeout(const struct tsd_req *req)
 {
     struct ts_slice s;

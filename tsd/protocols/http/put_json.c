@@ -244,8 +244,8 @@ static bool mark_string(struct pull_state *s, struct ts_buf *out)
     return true;
 }
 
-/* A number as a string, unless it is none, or stands where a name should: then all that was read of it is copied as it
- * is, so that no byte is read twice. */
+/* Copy a number as a string. What is not a number, or is a number in the place of a name, is copied unchanged as far as it was read, so that no
+ * byte is read twice. */
 static void mark_number(struct pull_state *s, struct ts_buf *out)
 {
     const char *from = s->p;

@@ -1,5 +1,5 @@
 /*
- * unpack.c - one table of packings, one state for all of their libraries.
+ * unpack.c - one table of compression formats, one state for all of their libraries.
  *
  * Threads    see unpack.h
  */

@@ -17,19 +17,19 @@
 
 #define TS_PACK_MAGIC_BYTES 6u /* first bytes that are enough for ts_pack_find */
 
-/* A way to pack. */
+/* A compression format. */
 struct ts_pack {
     const char *name; /* "gzip" */
     bool readable;    /* ts_unpack_new takes it; else it is known by name only */
 };
 
-/** Packing whose streams begin like first; NULL: it is not packed, as far as anybody here knows. Static. */
+/** The compression format whose streams begin like first; NULL: first is not compressed, or in an unknown format. Static. */
 const struct ts_pack *ts_pack_find(struct ts_slice first);
 /** Has a file's name the ending of a packed one (.gz, .zst, .xz, .bz2, .lz4, .Z ...)? Returns its bytes with the dot, else 0. */
 size_t ts_pack_suffix(const char *name);
 
 struct ts_unpack;
-/** Begin a stream of a readable packing. TS_ENOMEM. */
+/** Begin a stream of a readable format. TS_ENOMEM. */
 int ts_unpack_new(const struct ts_pack *pack, struct ts_unpack **out, struct ts_error *err);
 /** Free; NULL is harmless. */
 void ts_unpack_free(struct ts_unpack *u);

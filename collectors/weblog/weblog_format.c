@@ -363,7 +363,7 @@ static size_t field_bytes(const struct piece *p, struct ts_slice s, struct ts_sl
     return n_v6 + plain_bytes((struct ts_slice){s.p + n_v6, s.n - n_v6}, until, p->field == COL_WEB_LIST);
 }
 
-/* Check that a line has what it must have. Other fields may be missing at its end. */
+/* Returns why a line cannot be counted: it lacks its time, or a status that its format has. NULL: it can; other fields may be missing. */
 static const char *line_complete(const struct col_web_format *f, const struct col_web_hit *h)
 {
     if (h->time_ms == COL_WEB_NO_TIME)

@@ -69,7 +69,7 @@ void col_web__tail_remove(struct col_web_follow *f, struct col_web_tail *t)
 
 /* --- paths --- */
 
-/* Folders of rotated files that are not there are a slip of the pen, mostly. */
+/* Warn of folders of rotated files that do not exist, which are usually misspelt. */
 static void olddirs_check(const struct col_web_follow *f, const char *path)
 {
     char dir[PATH_MAX];
@@ -121,7 +121,7 @@ static void path_look(struct col_web_follow *f, const struct col_web_log *log, c
     ts_log(TS_LOG_INFO, "weblog: following %s from=%llu", path, (unsigned long long)col_web_current(t)->off);
 }
 
-/* Nothing stands for an entry at the start: that may be right, or a slip of the pen. */
+/* Report that no file matches an entry at the start: that may be intended, or the entry is misspelt. */
 static void log_missing(const struct col_web_log *log)
 {
     struct stat st;
@@ -147,7 +147,7 @@ bool col_web__log_there(void *arg, const char *path)
     return col_web__tail_at(arg, path) || col_web__id_of_path(path, &id);
 }
 
-/* A name that looks like one of a rotated file: said once for each log, or each that has none. */
+/* Report a file that is not followed because its name is that of a rotated file: once for each log, or once for each such file without a log. */
 static void left_out_report(struct col_web_follow *f, const struct col_web_log *log, const char *path,
                             const char *neighbour)
 {
@@ -184,7 +184,7 @@ static void wild_look(struct col_web_follow *f, const struct col_web_log *log, c
         t ? COL_WEB_LOOKS_OWN : col_web_looks(path, col_web__log_there, f, neighbour, sizeof(neighbour));
     if (looks == COL_WEB_LOOKS_OWN)
         path_look(f, log, path, now);
-    else if (looks == COL_WEB_LOOKS_ORPHAN || *neighbour) /* what is packed needs no word */
+    else if (looks == COL_WEB_LOOKS_ORPHAN || *neighbour) /* compressed files are not reported */
         left_out_report(f, log, path, neighbour);
 }
 

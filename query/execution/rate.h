@@ -10,7 +10,7 @@
 #include "query/span.h"
 
 /** Replace the points of a span by their rates, as doubles; the first point has no rate and is removed. With
- * compat, OpenTSDB's first rate is kept as a phantom (query/span.h). */
+ * compat, OpenTSDB's wrong first rate is kept in span->phantom (query/span.h). */
 void qry_rate_span(const struct qry_rate *r, bool compat, struct qry_span *s);
 
 #endif

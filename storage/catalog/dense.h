@@ -55,7 +55,7 @@ void sto_dense__clear(struct sto_dense *d, uint32_t id);
 void sto_dense__trim(struct sto_dense *d, const uint32_t *ids, size_t n);
 /** Free the segments, but not what they point to. No reader may be left. */
 void sto_dense__release(struct sto_dense *d);
-/** Bytes of the slots that take memory. Writer only. */
+/** Bytes of all slots that were ever used, without the pages that were returned to the system. Writer only. */
 size_t sto_dense__bytes(const struct sto_dense *d);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * ship_backlog.c - how much is not shipped yet.
  *
- * The numbers are approximate, so that they cost no more than a look at each file and memstore: a file of which something is not covered by
+ * The numbers are approximate, so that they cost no more than a visit of each file and memstore: a file of which something is not covered by
  * the marks counts as a whole, minus what the last pass had sent of its generations while they were in memory.
  *
  * Threads    any thread

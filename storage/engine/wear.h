@@ -6,7 +6,7 @@
  * file after these 30 days. A tombstone that concerns no file any more is dropped.
  *
  * Threads    compact_mu held
- * Cost       each tombstone is compared once with each file that is older; then a look at each file
+ * Cost       each tombstone is compared once with each file that is older; then each file is visited once
  * Not here   which files to write (pick_deleted.c), writing them (compact.c)
  */
 #ifndef STORAGE_ENGINE_WEAR_H

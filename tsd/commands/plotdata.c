@@ -46,7 +46,7 @@ static char *plot_text(struct ts_slice s)
     return text;
 }
 
-/* The series found by a hash, if its name is this one; else by a look at all: two names have one hash. */
+/* Find a series by the hash of its name; if another name has the same hash, by comparing all names. */
 static struct tsd_plot_series *plot_find(struct tsd_plot *p, struct ts_slice name, uint64_t hash)
 {
     uint32_t i;

@@ -29,7 +29,7 @@ struct tsd_metric_info {
     char unit[QRY_UNIT_BYTES]; /* as a user has set it; empty: not set */
     bool known;                /* there is a metric of this name */
 };
-/** Kind and unit of a metric that may be unknown. Cost: a look at its record if there are any. */
+/** Kind and unit of a metric that may be unknown. Cost: a lookup of its record if there are any records. */
 void tsd_metric_look(struct sto_store *store, struct ts_slice metric, struct tsd_metric_info *out);
 /** Kind by its name, "gauge", "count", "counter"; false if the name is unknown. */
 bool tsd_kind_parse(struct ts_slice name, enum tsd_kind *out);

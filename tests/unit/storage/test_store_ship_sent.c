@@ -513,7 +513,7 @@ static void test_ship_sent__a_pass_sees_generations_in_order(void **state)
     diary_release(&d);
 }
 
-/* A store may have more hours than a pass remembers: what has to be merged is not forgotten. */
+/* A store may have more hours than a pass remembers; hours that must be merged from files are merged nevertheless. */
 static void test_ship_sent__many_hours_keep_their_additions(void **state)
 {
     (void)state;

@@ -235,7 +235,7 @@ static int parser_length(struct tsd_parser *pr, struct ts_slice text)
     return text.n ? 0 : parser_fail(pr, 400, "Bad request: Content-Length is empty");
 }
 
-/* How the body comes: at most one way, said once. */
+/* Determine how the body is framed: by at most one header, which occurs once. */
 static int parser_framing(struct tsd_parser *pr)
 {
     unsigned n_lengths = parser_count(pr, "content-length"),

@@ -125,7 +125,7 @@ static void note_jump(struct sto_clock *c, int64_t jump_ms, int64_t now_ms)
     int64_t until = now_ms + smaller(jump_ms, HOLD_MS);
     c->ahead_ms += smaller(jump_ms, INT64_MAX / 4 - smaller(c->ahead_ms, INT64_MAX / 4));
     c->hold_until_ms = until > c->hold_until_ms ? until : c->hold_until_ms;
-    ts_log(TS_LOG_WARN, "the clock jumped by s=%lld: retention removes no files for s=%lld",
+    ts_log(TS_LOG_WARN, "the clock jumped by s=%lld: no files are removed because of their age for s=%lld",
            (long long)(jump_ms / 1000), (long long)((c->hold_until_ms - now_ms) / 1000));
 }
 
@@ -158,6 +158,12 @@ static int64_t jump_of_unknown(const struct sto_engine *e, int64_t wall_ms)
     return newest_ms >= wall_ms - TS_DAY_MS && newest_ms <= wall_ms + TS_DAY_MS ? 0 : HOLD_MS;
 }
 
+/* Does the time decide which files are removed: those that are expired, or those that were shipped long ago? */
+static bool needs_clock(const struct sto_engine *e)
+{
+    return (e->opts.retention_ms || e->opts.remote) && !e->opts.read_only;
+}
+
 void sto_retention__begin(struct sto_engine *e)
 {
     struct sto_clock *c = &e->clock;
@@ -165,7 +171,7 @@ void sto_retention__begin(struct sto_engine *e)
     struct ts_error why = {0};
     *c = (struct sto_clock){
         .wall_ms = ts_clock_ms(), .mono_ms = mono_ms(), .hold_until_ms = INT64_MIN, .saved_ms = INT64_MIN};
-    if (!e->opts.retention_ms || e->opts.read_only)
+    if (!needs_clock(e))
         return;
     int rc = sto_retention_read(e->fs, e->dir, &was, &why);
     if (rc < 0)
@@ -185,10 +191,22 @@ void sto_retention__begin(struct sto_engine *e)
 
 void sto_retention__end(struct sto_engine *e)
 {
-    if (!e->opts.retention_ms || e->opts.read_only || !e->version)
+    if (!needs_clock(e) || !e->version)
         return;
     (void)is_trusted(&e->clock, ts_clock_ms(), mono_ms());
     save(e, e->version->cutoff_ms, e->version->cutoff_gen);
+}
+
+bool sto_retention__trusts_clock(struct sto_engine *e)
+{
+    int64_t now = mono_ms();
+    bool trusted = is_trusted(&e->clock, ts_clock_ms(), now);
+    if (e->clock.saved_ms == INT64_MIN || now - e->clock.saved_ms >= SAVE_MS) {
+        struct sto_version *v = sto_engine_pin(e);
+        save(e, v->cutoff_ms, v->cutoff_gen);
+        sto_engine_unpin(e, v);
+    }
+    return trusted;
 }
 
 /* --- choosing files to remove --- */

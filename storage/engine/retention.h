@@ -42,4 +42,7 @@ int sto_retention__drop_again(struct sto_engine *e, struct ts_error *err);
 /** Called when the store closes: save the time of the clocks. */
 void sto_retention__end(struct sto_engine *e);
 
+/** May files be removed because of their age: has the wall clock not jumped? It saves the time of the clocks every hour. remove_mu held. */
+bool sto_retention__trusts_clock(struct sto_engine *e);
+
 #endif

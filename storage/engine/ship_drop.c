@@ -4,6 +4,8 @@
  * What was shipped stays here for some time, since the remote store may lose what it has just acknowledged. So a file goes only if its
  * points are old enough and the marks of an earlier time (mark_history.h) cover it: points filled in for old times stay as long as others.
  *
+ * While the wall clock is not trusted, because it has jumped (retention.h), nothing is removed.
+ *
  * A file stays if older points, which it overwrites, would reappear, or if it has tombstones, which merges
  * drop when they delete nothing more. Inputs of a running merge stay too, since removing files does not wait
  * for it.
@@ -12,6 +14,7 @@
  */
 #include "base/time.h"
 #include "storage/engine/output.h"
+#include "storage/engine/retention.h"
 
 /* Was everything in the file shipped long enough ago, and are its points old enough? */
 static bool is_shipped(const struct sto_mark_list *shipped, struct sto_sst *sst, int64_t before_ms)
@@ -86,6 +89,10 @@ int sto_engine_drop_shipped(struct sto_engine *e, int64_t before_ms, struct ts_e
         return ts_error_set(err, TS_EINVAL, "%s is opened for reading only", e->dir);
     struct sto_mark_list shipped;
     pthread_mutex_lock(&e->remove_mu);
+    if (before_ms < ts_clock_ms() && !sto_retention__trusts_clock(e)) {
+        pthread_mutex_unlock(&e->remove_mu);
+        return 0;
+    }
     rc = marks_before(e, before_ms, &shipped, err);
     if (rc < 0) {
         pthread_mutex_unlock(&e->remove_mu);

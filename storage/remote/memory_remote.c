@@ -40,7 +40,8 @@ struct memory_remote {
     size_t n_late;
     bool away, hold;
     uint64_t calls_left;    /* calls until the store becomes unreachable; UINT64_MAX = never */
-    size_t cut;             /* number of rows that the next shipment stores; SIZE_MAX = all */
+    size_t cut;             /* number of rows that a shipment stores; SIZE_MAX = all; */
+    uint64_t cut_after;     /* that one comes after so many others */
     struct ts_slice refuse; /* metric whose rows are refused; n 0 = none */
     uint64_t n_shipments, n_shipped_rows, n_shipped_points, n_fresh_rows, n_deletes;
 };
@@ -91,8 +92,11 @@ static int judge(const struct memory_remote *m, const struct sto_remote_row *row
 
 static int store_rows(struct memory_remote *m, const struct sto_shipment *s, struct ts_error *err)
 {
-    size_t cut = m->cut;
-    m->cut = SIZE_MAX;
+    size_t cut = m->cut_after ? SIZE_MAX : m->cut;
+    if (m->cut_after)
+        m->cut_after--;
+    else
+        m->cut = SIZE_MAX;
     m->n_shipments++;
     for (size_t i = 0; i < s->n; i++) {
         struct ts_error why = {0};
@@ -552,8 +556,14 @@ void sto_memory_remote_unreachable_after(struct sto_remote *r, uint64_t n_calls)
 
 void sto_memory_remote_cut_next(struct sto_remote *r, size_t n_rows)
 {
+    sto_memory_remote_cut_after(r, 0, n_rows);
+}
+
+void sto_memory_remote_cut_after(struct sto_remote *r, uint64_t n_shipments, size_t n_rows)
+{
     pthread_mutex_lock(&mine(r)->mu);
     mine(r)->cut = n_rows;
+    mine(r)->cut_after = n_shipments;
     pthread_mutex_unlock(&mine(r)->mu);
 }
 

@@ -39,6 +39,7 @@ static void teardown(struct both *b)
     t_faultfs_free(b->f);
     diary_release(&b->d);
     ts_clock_set_fake(0);
+    ts_clock_set_fake_mono(0);
 }
 
 static void op(struct both *b, unsigned series, enum sto_op op, int64_t ts_ms, int64_t m)
@@ -252,10 +253,17 @@ static void test_ship_marks__a_delete_waits_for_the_remote_store(void **state)
     teardown(&b);
 }
 
-/* Files that remain when what was shipped 48 hours ago goes; the clock moves on first. */
-static uint64_t files_after(struct both *b, int64_t hours)
+/* Time passes: both clocks move on. */
+static void pass_hours(int64_t hours)
 {
     ts_clock_set_fake(ts_clock_ms() + hours * TS_HOUR_MS);
+    ts_clock_set_fake_mono(ts_clock_mono_ns() + hours * TS_HOUR_MS * 1000000);
+}
+
+/* Files that remain when what was shipped 48 hours ago goes; some time passes first. */
+static uint64_t files_after(struct both *b, int64_t hours)
+{
+    pass_hours(hours);
     assert_int_equal(sto_drop_shipped(b->st, ts_clock_ms() - 48 * TS_HOUR_MS, NULL), 0);
     return ship_stat(b->st, "files.count");
 }
@@ -291,6 +299,33 @@ static void test_ship_marks__what_was_just_shipped_stays(void **state)
     teardown(&b);
 }
 
+/* The clock is set forward, while the store is open or closed: what was shipped stays for as long as it jumped, and when it is set back
+ * nothing has happened. */
+static void test_ship_marks__a_clock_that_jumps_removes_nothing(void **state)
+{
+    (void)state;
+    for (int closed = 0; closed < 2; closed++) {
+        struct both b;
+        setup(&b);
+        op(&b, 0, STO_OP_PUT, T0 - 30 * TS_DAY_MS, 1);
+        ship_flush(b.st);
+        ship_all(b.st);
+        assert_int_equal(files_after(&b, 0), 1);
+        ts_clock_set_fake(ts_clock_ms() + 100 * TS_HOUR_MS);
+        if (closed)
+            reopen(&b, true);
+        assert_int_equal(files_after(&b, 0), 1);
+        assert_int_equal(files_after(&b, 1), 1);
+        ts_clock_set_fake(ts_clock_ms() - 100 * TS_HOUR_MS);
+        assert_int_equal(files_after(&b, 46), 1);
+        ts_clock_set_fake(ts_clock_ms() + 100 * TS_HOUR_MS);
+        assert_int_equal(files_after(&b, 0), 1); /* notices it */
+        assert_int_equal(files_after(&b, 99), 1);
+        assert_int_equal(files_after(&b, 2), 0); /* it has stayed there for as long as it jumped */
+        teardown(&b);
+    }
+}
+
 /* What is shipped again stays as long as if it had never been shipped before. */
 static void test_ship_marks__what_is_shipped_again_stays(void **state)
 {
@@ -301,7 +336,7 @@ static void test_ship_marks__what_is_shipped_again_stays(void **state)
     ship_flush(b.st);
     ship_all(b.st);
     assert_int_equal(files_after(&b, 0), 1);
-    ts_clock_set_fake(ts_clock_ms() + 60 * TS_HOUR_MS);
+    pass_hours(60);
     assert_int_equal(sto_reship(b.st, INT32_MIN, INT32_MAX, NULL), 0);
     assert_int_equal(files_after(&b, 0), 1);
     assert_int_equal(files_after(&b, 60), 1); /* not sent yet */
@@ -442,6 +477,7 @@ int main(void)
         cmocka_unit_test(test_ship_marks__a_delete_waits_for_the_remote_store),
         cmocka_unit_test(test_ship_marks__what_was_just_shipped_stays),
         cmocka_unit_test(test_ship_marks__what_is_shipped_again_stays),
+        cmocka_unit_test(test_ship_marks__a_clock_that_jumps_removes_nothing),
         cmocka_unit_test(test_ship_marks__the_backlog_is_counted),
         cmocka_unit_test(test_ship_marks__expired_points_are_counted),
         cmocka_unit_test(test_ship_marks__hours_of_a_broken_file_wait),

@@ -130,6 +130,7 @@ struct sim_remote {
     struct sto_remote *store; /* owned; NULL: this life has none */
     unsigned fail_pct;        /* of its calls that fail, while it is not well */
     unsigned late_pct;        /* of shipments answered late */
+    bool careful;             /* everything is on disk before it is shipped */
     bool well;                /* no call fails at present */
     bool away;                /* every call fails */
     bool off;                 /* the power is off: it is not reached any more */

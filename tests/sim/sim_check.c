@@ -503,7 +503,7 @@ void sim_check_survivors(struct sim *s, bool power, const char *when)
         s->remote.others[k].must_go = false; /* the delete may be lost */
     for (unsigned k = 0; k < SIM_WRITERS; k++) {
         struct sim_owner *o = &s->owners[k];
-        s->remote.lost = s->remote.store && !s->has_adds ? o : NULL;
+        s->remote.lost = s->remote.store && !s->remote.careful ? o : NULL;
         s->remote.lost_from = o->arrived.n;
         size_t n = find_front(s, o, power ? o->n_disk : o->n_seen, when);
         s->remote.lost = NULL;

@@ -366,14 +366,14 @@ void sim_compact(struct sim *s)
     s->clock.known &= sim_all_well(s);
 }
 
-/* What the compact thread does by itself. */
-static void merge_some(struct sim *s)
+/* What the compact thread does by itself; play: others take turns meanwhile. */
+static void merge_some(struct sim *s, bool play)
 {
     struct ts_error err = {0};
     unsigned top;
     sim_say(s, "merges");
     sim_clock_look(s);
-    sim_begin(s, SIM_COMPACT, true, &top);
+    sim_begin(s, SIM_COMPACT, play, &top);
     int rc = sto_store_pump_merges(s->st, &err);
     sim_end(s, SIM_COMPACT, top);
     sim_make_sure(s);
@@ -394,11 +394,12 @@ static void check_now(struct sim *s)
 static void played(struct sim *s, bool may_flush, bool may_drop)
 {
     uint64_t r = sim_rnd(s, 100);
-    if (s->remote.store && sim_chance(s, 12)) {
+    bool alone = s->actors & SIM_SHIP && s->remote.careful; /* nobody puts points meanwhile */
+    if (alone || (s->remote.store && sim_chance(s, 12))) {
         if (s->no_flush)
             return;
         if (s->actors & SIM_SHIP && may_flush && !(s->actors & SIM_COMPACT) && sim_chance(s, 70))
-            merge_some(s);
+            merge_some(s, !alone);
         else
             sim_ship_played(s, may_drop);
     } else if (r < 40)
@@ -466,7 +467,7 @@ static void flush_files(struct sim *s)
     if (sim_chance(s, 70))
         sim_turn_all(s);
     if (sim_flush(s, STO_LEVEL_FILES) && s->merges_follow)
-        merge_some(s);
+        merge_some(s, true);
 }
 
 static void do_step(struct sim *s)
@@ -491,7 +492,7 @@ static void do_step(struct sim *s)
     else if (r < 790)
         sim_flush(s, sim_chance(s, 50) ? STO_LEVEL_DISK : STO_LEVEL_LOG);
     else if (r < 810)
-        sim_chance(s, s->full_pct) ? sim_compact(s) : merge_some(s);
+        sim_chance(s, s->full_pct) ? sim_compact(s) : merge_some(s, true);
     else if (r < 840)
         sim_clock_pass(s);
     else if (r < 865)

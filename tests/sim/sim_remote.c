@@ -209,6 +209,7 @@ void sim_remote_configure(struct sim *s)
     r->fail_pct = sim_chance(s, 25) ? 0 : (unsigned)sim_rnd(s, 30);
     r->late_pct = sim_chance(s, 25) ? 0 : (unsigned)sim_rnd(s, 100);
     r->keep_ms = sim_chance(s, 40) ? 0 : (int64_t)sim_rnd(s, 48) * TS_HOUR_MS;
+    r->careful = s->has_adds || sim_chance(s, 50);
     s->opts.ship_whole_hours = sim_chance(s, 30);
     s->opts.ship_batch_rows = sim_chance(s, 30) ? 0 : (unsigned)(1 + sim_rnd(s, 4));
     if (sim_chance(s, 20)) {

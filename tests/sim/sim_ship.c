@@ -1,9 +1,9 @@
 /*
  * sim_ship.c - shipping in the simulation: passes, with and without faults; removing shipped files; shipping again.
  *
- * What a power cut takes may have been shipped before, which the check of survivors accepts (sim_check.c). Where points are added to, an
- * addition that was confirmed would then be added to a point that came after it; so in these lives everything is on disk before a pass,
- * and nobody is played during it.
+ * What a power cut takes may have been shipped before, which the check of survivors accepts (sim_check.c). It is not here any more, so
+ * shipping again would replace it by what it had overwritten, and an addition that was confirmed would be added to a point that came
+ * after it. So lives that add points, or ship again, have everything on disk before a pass, and nobody puts points during it.
  *
  * Threads    one
  */
@@ -31,7 +31,7 @@ static bool pass(struct sim *s)
     s->remote.n_failed = 0;
     s->remote.n_passes++;
     sim_say(s, "ship");
-    sim_begin(s, SIM_SHIP, !s->has_adds, &top);
+    sim_begin(s, SIM_SHIP, true, &top);
     int rc = sto_ship(s->st, &err);
     sim_end(s, SIM_SHIP, top);
     s->remote.n_bad_passes += rc < 0;
@@ -47,7 +47,7 @@ static bool pass(struct sim *s)
 
 static bool ship(struct sim *s)
 {
-    if (s->has_adds) {
+    if (s->remote.careful) {
         sim_turn_all(s);
         if (s->faulty || s->depth || !sim_flush(s, STO_LEVEL_DISK) || !on_disk(s))
             return false;
@@ -133,7 +133,7 @@ void sim_ship_step(struct sim *s)
     else if (r < 65)
         drop(s);
     else if (r < 72)
-        reship(s);
+        s->remote.careful ? reship(s) : sim_remote_other(s);
     else if (r < 76)
         look_without(s);
     else

@@ -41,14 +41,16 @@ static void note(struct sto_ship__pass *p, struct sto_ship__hour *h, const struc
 
 /* Rows of an hour that are above its mark and in generations up to the target, which is all that its new mark covers; or, again, of files
  * that its mark covers. They are not mixed with what is later in memory: otherwise additions in memory would be shipped as a part of what
- * the mark covers, and deletes in memory would keep points back that the mark covers. */
+ * the mark covers, and deletes in memory would keep points back that the mark covers. What is sent again leaves out what deletes of any
+ * file delete: a delete that was shipped already, but lies in a file or an hour beyond the mark, would not be sent after it. */
 static int scan_hour(struct sto_ship__pass *p, const struct sto_ship__hour *h, bool again,
                      struct sto_merge **out, struct ts_error *err)
 {
     uint64_t mark = sto_mark_of(&p->marks, h->hour);
     struct sto_sst **ssts = ts_xcalloc(p->v->n_ssts + 1, sizeof *ssts);
     struct sto_mem **mems = ts_xcalloc(p->v->n_mems + 1, sizeof(struct sto_mem *));
-    size_t n = 0, n_mems = 0;
+    size_t n = 0, n_mems = 0, n_others = 0;
+    struct sto_sst **others = ts_xcalloc(p->v->n_ssts + 1, sizeof *others);
     struct sto_scan_spec spec = {.from_ms = h->hour * TS_HOUR_MS,
                                  .to_ms = h->hour * TS_HOUR_MS + TS_HOUR_MS - 1,
                                  .cutoff_ms = p->v->cutoff_ms,
@@ -56,11 +58,16 @@ static int scan_hour(struct sto_ship__pass *p, const struct sto_ship__hour *h, b
     for (size_t i = 0; i < p->v->n_ssts; i++)
         if ((sto_sst_info(p->v->ssts[i])->gen_hi <= mark) == again)
             ssts[n++] = p->v->ssts[i];
+        else if (again && !sto_sst_broken(p->v->ssts[i]))
+            others[n_others++] = p->v->ssts[i];
+    spec.deletes = others;
+    spec.n_deletes = n_others;
     for (size_t i = 0; !again && i < p->v->n_mems; i++)
         if (sto_mem_gen(p->v->mems[i]) <= p->target)
             mems[n_mems++] = p->v->mems[i];
     int rc = sto_merge_new(&spec, ssts, n, mems, n_mems, out, err);
     ts_free(ssts);
+    ts_free(others);
     ts_free(mems);
     return rc;
 }

@@ -339,8 +339,8 @@ size_t sim_remote_others(struct sim *s, unsigned i, struct t_ref_point *v, size_
         there[o] = true;
     }
     for (unsigned o = 0; o < r->n_others; o++)
-        if (r->others[o].series == i && r->others[o].ts_ms >= from && r->others[o].ts_ms <= to && !there[o] &&
-            !r->others[o].maybe_gone)
+        if (r->others[o].series == i && r->others[o].ts_ms >= from && r->others[o].ts_ms <= to &&
+            r->others[o].ts_ms >= s->horizon_ms && !there[o] && !r->others[o].maybe_gone)
             sim_fail(s, "series %u: the other writer's point at %lld is gone", i,
                      (long long)r->others[o].ts_ms);
     return left;

@@ -231,6 +231,35 @@ static void test_ship_sent__hours_are_sent_again(void **state)
     diary_release(&d);
 }
 
+/* An hour that is held back has no mark above the delete, which was shipped all the same and is not sent once more. */
+static void test_ship_sent__what_is_sent_again_stays_deleted(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_remote *r = sto_memory_remote_new(NULL);
+    struct sto_opts opts = SHIP_OPTS(f, r);
+    struct sto_store *st = kit_open(&opts);
+    struct diary d = {0};
+    put(st, &d, 0, T0, 1);
+    put(st, &d, 0, T0 + 1000, 2);
+    ship_flush(st);
+    ship_all(st);
+    del(st, &d, 0, T0, T0);
+    assert_int_equal(kit_op(st, sto_writer(st, 0), &d, 0, STO_OP_ADD, T0 + 2000, 5), 0);
+    ship_flush(st);
+    ship_all(st);
+    assert_int_equal(ship_stat(st, "ship.held_hours"), 1);
+    r_expect_metric(r, "m0", "m0 host=h0 @0 1:2\n");
+    assert_int_equal(sto_reship(st, INT32_MIN, INT32_MAX, NULL), 0);
+    ship_all(st);
+    r_expect_metric(r, "m0", "m0 host=h0 @0 1:2\n");
+    kit_expect_all(st, &d, "sent again");
+    kit_close(st);
+    r->ops->close(r);
+    t_faultfs_free(f);
+    diary_release(&d);
+}
+
 /* A manifest that was made anew knows no marks: what is here is sent again, and a delete that was shipped long ago spares the newer points
  * that only the remote store has. */
 static void test_ship_sent__lost_marks_delete_nothing(void **state)
@@ -582,6 +611,7 @@ int main(void)
         cmocka_unit_test(test_ship_sent__deletes_and_additions_between_passes),
         cmocka_unit_test(test_ship_sent__deletes_of_held_hours_are_sent_once),
         cmocka_unit_test(test_ship_sent__hours_are_sent_again),
+        cmocka_unit_test(test_ship_sent__what_is_sent_again_stays_deleted),
         cmocka_unit_test(test_ship_sent__lost_marks_delete_nothing),
         cmocka_unit_test(test_ship_sent__whole_hours_wait_for_their_end),
         cmocka_unit_test(test_ship_sent__whole_hours_leave_additions_alone),

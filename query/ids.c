@@ -85,7 +85,7 @@ struct waiting {
     size_t n;
     bool by_id; /* names are copied into the arena of the view */
     pthread_mutex_t mu;
-    pthread_cond_t changed;
+    pthread_cond_t answered;
     bool done; /* under mu, as the following */
     int rc;
     struct ts_error err;
@@ -115,7 +115,7 @@ static void call_done(void *arg, int rc, const struct ts_error *err)
         w->err = *err;
     w->rc = rc == 0 && w->by_id ? copy_names(w, &w->err) : rc;
     w->done = true;
-    pthread_cond_signal(&w->changed);
+    pthread_cond_signal(&w->answered);
     pthread_mutex_unlock(&w->mu);
 }
 
@@ -129,13 +129,13 @@ static int call(struct qry_view *view, enum sto_remote_lookup what, struct sto_r
     struct sto_remote_call limits = qry_view_call(view);
     struct waiting w = {.view = view, .list = list, .n = n, .by_id = what == STO_REMOTE_BY_ID};
     pthread_mutex_init(&w.mu, NULL);
-    pthread_cond_init(&w.changed, NULL);
+    pthread_cond_init(&w.answered, NULL);
     view->remote->ops->names(view->remote, what, list, n, &limits, call_done, &w);
     pthread_mutex_lock(&w.mu);
     while (!w.done)
-        pthread_cond_wait(&w.changed, &w.mu);
+        pthread_cond_wait(&w.answered, &w.mu);
     pthread_mutex_unlock(&w.mu);
-    pthread_cond_destroy(&w.changed);
+    pthread_cond_destroy(&w.answered);
     pthread_mutex_destroy(&w.mu);
     if (w.rc == 0)
         return 0;

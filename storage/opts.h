@@ -61,8 +61,8 @@ struct sto_opts {
      * shipped after ship_every_ms */
     bool ship_whole_hours;
     unsigned ship_batch_rows; /* tests: most rows of a shipment; 0 = 1,024, which is the most */
-    int64_t flush_age_ms; /* a generation of memstores is flushed at this age; 0 = never */
-    bool no_background;   /* tests: flush and compact only when a function of this header requests it */
+    int64_t flush_age_ms;     /* a generation of memstores is flushed at this age; 0 = never */
+    bool no_background;       /* tests: flush and compact only when a function of this header requests it */
     /* tests: refuse puts after a failed fdatasync, and fail flushes after an error of the manifest or the
      * catalog, instead of ending the process */
     bool survive_sync_errors;

@@ -160,7 +160,8 @@ int sto_sending__row(struct sto_sending *s, const struct sto_key *key, const str
     b->rows[b->shipment.n++] = (struct sto_remote_row){
         .series = series, .hour = key->hour, .cells = cells, .fresh = sto_meta_off(cells->meta[0]) >= bound};
     b->shipment.n_bytes += cells->n * (sizeof *cells->meta + sizeof *cells->m);
-    if (b->shipment.n < BATCH_ROWS && b->shipment.n != s->e->opts.ship_batch_rows && b->shipment.n_bytes < BATCH_BYTES)
+    if (b->shipment.n < BATCH_ROWS && b->shipment.n != s->e->opts.ship_batch_rows &&
+        b->shipment.n_bytes < BATCH_BYTES)
         return 0;
     send_open(s);
     return wait_for_room(s->flight, err);

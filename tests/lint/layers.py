@@ -52,8 +52,8 @@ MAY = {
     "tsd/protocols/http": "base storage query query/filters "
                           "query/functions query/language tsd/ingest tsd/meta tsd/format tsd/daemon tsd/net",
     "tsd": "base query/execution collectors tsd/meta tsd/daemon tsd/net tsd/protocols/line tsd/protocols/http",
-    "tsd/commands": "base storage storage/hbase storage/hbase/remote query collectors collectors/weblog tsd tsd/ingest tsd/meta tsd/format tsd/daemon "
-                    "tsd/protocols/http tsd/protocols/line query/filters query/breakdowns query/aggregators",
+    "tsd/commands": "base storage storage/points storage/hbase storage/hbase/remote query collectors collectors/weblog tsd tsd/ingest tsd/meta tsd/format tsd/daemon "
+                    "tsd/protocols/http tsd/protocols/line query/filters query/breakdowns query/aggregators query/execution",
     "main": "base collectors tsd tsd/commands tsd/daemon",
 }
 # Files that belong to another module than that of their folder: neutral types and contracts that store, engine and catalog share.
@@ -74,7 +74,7 @@ FILES = {
 PREFIXES = {"storage/reclog": "storage/points", "storage/readonly": "storage/points"}
 # What is public of a module for those outside of its top folder.
 PUBLIC = {
-    "storage": {"storage/store.h", "storage/batch.h", "storage/point.h", "storage/scan.h", "storage/remote.h", "storage/remote_cell.h",
+    "storage": {"storage/store.h", "storage/batch.h", "storage/point.h", "storage/scan.h", "storage/remote.h", "storage/remote_cell.h", "storage/cells_shared.h",
                 "storage/hbase/remote/remote.h", "storage/hbase/remote/tables.h", "storage/hbase/remote/check.h", "storage/hbase/limits.h", "storage/hbase/rowkey.h"},
     "collectors": {"collectors/collect.h", "collectors/weblog/weblog_import.h"},
 }

@@ -328,6 +328,7 @@ struct sim_remote_names {
     struct sto_remote_tag tag;
     struct sto_remote_series series;
 };
+/** The names of series i; out is borrowed by what it is passed to. */
 void sim_remote_names(const struct sim *s, unsigned i, struct sim_remote_names *out);
 /** Read what the remote store has of a series, past all faults. */
 void sim_remote_read(struct sim *s, unsigned i, sto_fetch_row_fn each, void *arg);

@@ -67,7 +67,7 @@ struct tsd_out {
     struct sto_store *notes;     /* json: has notes on series, to be shown; NULL = none */
     struct tsd_notes_fetched
         *fetched;          /* and those of series that only the remote store has; borrowed; NULL = none */
-    struct ts_buf globals; /* json: array of global notes; empty = none to show */
+    struct ts_buf globals; /* json: array of global annotations; empty = none to show */
     int64_t time_hi;       /* json: seconds / 10000 whose digits are in time_text; -1 = none */
     char time_text[8];     /* six digits */
 };

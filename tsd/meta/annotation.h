@@ -83,7 +83,7 @@ void tsd_notes_members(struct sto_store *st, struct tsd_notes_fetched *fetched, 
 int tsd_notes_of_series(struct sto_store *st, struct tsd_notes_fetched *fetched, const struct qry_series *s,
                         int64_t from_ms, int64_t to_ms, struct qry_limit *limit, struct ts_json *j,
                         struct ts_error *err);
-/** Global notes that begin in from_ms..to_ms as the array of globalAnnotations; nothing if there are none. */
+/** Global annotations that begin in from_ms..to_ms as the array of globalAnnotations; nothing if there are none. */
 void tsd_notes_global(struct sto_store *st, int64_t from_ms, int64_t to_ms, struct ts_buf *out);
 
 #endif

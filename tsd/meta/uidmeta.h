@@ -37,7 +37,7 @@ void tsd_uid_bytes(uint32_t id, struct ts_buf *out);
 /** Put the id that clients see into a record of a name, "" if it has none. 0; errors of query/ids.h. */
 int tsd_uidmeta_show(struct qry_view *view, enum sto_uid_kind kind, uint32_t id, struct ts_arena *arena,
                      struct tsd_record *r, struct ts_error *err);
-/** Read hex of 6 or 8 digits; false if it is none. */
+/** Read 6 or 8 hexadecimal digits; false if there is anything else. */
 bool tsd_uid_parse(struct ts_slice hex, uint32_t *out_id);
 
 /** Record of an id, its name filled in. TS_ENOTFOUND "No such unique ID for 'metrics': [0, 0, 9]". */

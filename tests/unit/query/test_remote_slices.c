@@ -77,9 +77,9 @@ static void annotate(const char *host, int64_t at_ms, const char *record)
     struct ts_buf key;
     ts_buf_init(&key, 0);
     assert_int_equal(sto_remote_cell_key(&cell, &key), 0);
-    assert_int_equal(remote->ops->cell_cas(remote, ts_buf_get(&key), TS_SLICE_LIT(""), ts_slice_str(record),
-                                           NULL, NULL),
-                     0);
+    assert_int_equal(
+        remote->ops->cell_cas(remote, ts_buf_get(&key), TS_SLICE_LIT(""), ts_slice_str(record), NULL, NULL),
+        0);
     ts_buf_release(&key);
 }
 

@@ -114,6 +114,75 @@ static inline void ship_all(struct sto_store *st)
         fail_msg("ship: %s", err.text);
 }
 
+/* A store, the remote store behind it, and what was put. */
+struct ship_both {
+    struct t_faultfs *f;
+    struct sto_remote *r;
+    struct sto_opts opts; /* of the next ship_reopen */
+    struct sto_store *st; /* NULL: is not open */
+    struct diary d;
+};
+
+/* Make the file system and the remote store; the store is opened by ship_reopen. */
+static inline void ship_init(struct ship_both *b, uint64_t seed)
+{
+    *b = (struct ship_both){.f = t_faultfs_new(seed), .r = sto_memory_remote_new(NULL)};
+    b->opts = (struct sto_opts)SHIP_OPTS(b->f, b->r);
+}
+
+static inline void ship_reopen(struct ship_both *b)
+{
+    if (b->st)
+        kit_close(b->st);
+    b->st = kit_open(&b->opts);
+}
+
+static inline void ship_begin(struct ship_both *b)
+{
+    ship_init(b, 1);
+    ship_reopen(b);
+}
+
+/* The process dies; without close nothing is written. */
+static inline void ship_kill(struct ship_both *b)
+{
+    (void)sto_close(b->st, NULL);
+    b->st = NULL;
+    t_faultfs_kill(b->f);
+}
+
+static inline void ship_end(struct ship_both *b)
+{
+    if (b->st)
+        kit_close(b->st);
+    b->r->ops->close(b->r);
+    t_faultfs_free(b->f);
+    diary_release(&b->d);
+    ts_clock_set_fake(0);
+    ts_clock_set_fake_mono(0);
+}
+
+/* An operation that the store takes. */
+static inline void ship_op(struct ship_both *b, unsigned series, enum sto_op op, int64_t ts_ms, int64_t m)
+{
+    assert_int_equal(kit_op(b->st, sto_writer(b->st, 0), &b->d, series, op, ts_ms, m), 0);
+}
+
+static inline void ship_put(struct ship_both *b, unsigned series, int64_t ts_ms, int64_t v)
+{
+    ship_op(b, series, STO_OP_PUT, ts_ms, v);
+}
+
+static inline void ship_add(struct ship_both *b, unsigned series, int64_t ts_ms, int64_t v)
+{
+    ship_op(b, series, STO_OP_ADD, ts_ms, v);
+}
+
+static inline void ship_del(struct ship_both *b, unsigned series, int64_t from_ms, int64_t to_ms)
+{
+    ship_op(b, series, STO_OP_DEL, from_ms, to_ms);
+}
+
 /* A counter of the store. */
 static inline uint64_t ship_stat(struct sto_store *st, const char *name)
 {

@@ -8,43 +8,12 @@
 
 #include "storage/engine/merge/partition.h"
 
-/* A store, the remote store behind it, and what was put. */
-struct both {
-    struct t_faultfs *f;
-    struct sto_remote *r;
-    struct sto_store *st;
-    struct diary d;
-};
-
-static void reopen(struct both *b, bool with_remote)
+static void setup(struct ship_both *b)
 {
-    struct sto_opts opts = SHIP_OPTS(b->f, with_remote ? b->r : NULL);
-    opts.big_day_points = 1;
-    if (b->st)
-        kit_close(b->st);
-    b->st = kit_open(&opts);
-}
-
-static void setup(struct both *b)
-{
-    *b = (struct both){.f = t_faultfs_new(1), .r = sto_memory_remote_new(NULL)};
+    ship_init(b, 1);
+    b->opts.big_day_points = 1;
     ts_clock_set_fake(T0 + 8 * TS_HOUR_MS);
-    reopen(b, true);
-}
-
-static void teardown(struct both *b)
-{
-    kit_close(b->st);
-    b->r->ops->close(b->r);
-    t_faultfs_free(b->f);
-    diary_release(&b->d);
-    ts_clock_set_fake(0);
-    ts_clock_set_fake_mono(0);
-}
-
-static void op(struct both *b, unsigned series, enum sto_op op, int64_t ts_ms, int64_t m)
-{
-    assert_int_equal(kit_op(b->st, sto_writer(b->st, 0), &b->d, series, op, ts_ms, m), 0);
+    ship_reopen(b);
 }
 
 /* The point that was put is in a file, the addition in memory: what was shipped
@@ -52,20 +21,20 @@ static void op(struct both *b, unsigned series, enum sto_op op, int64_t ts_ms, i
 static void test_ship_marks__an_addition_counts_once(void **state)
 {
     (void)state;
-    struct both b;
+    struct ship_both b;
     setup(&b);
-    op(&b, 0, STO_OP_PUT, T0, 10);
+    ship_put(&b, 0, T0, 10);
     ship_flush(b.st);
-    op(&b, 0, STO_OP_ADD, T0, 5);
+    ship_add(&b, 0, T0, 5);
     ship_all(b.st);
     kit_expect_all(b.st, &b.d, "the addition is in memory");
     ship_flush(b.st);
     ship_all(b.st);
     kit_expect_all(b.st, &b.d, "the addition is in a file");
-    reopen(&b, true);
+    ship_reopen(&b);
     ship_all(b.st);
     kit_expect_all(b.st, &b.d, "after another start");
-    teardown(&b);
+    ship_end(&b);
 }
 
 /* A delete that only memory knows is lost in a power cut; the points that it
@@ -73,13 +42,13 @@ static void test_ship_marks__an_addition_counts_once(void **state)
 static void test_ship_marks__a_delete_that_is_lost_hides_nothing(void **state)
 {
     (void)state;
-    struct both b;
+    struct ship_both b;
     setup(&b);
-    op(&b, 0, STO_OP_PUT, T0, 1);
-    op(&b, 0, STO_OP_PUT, T0 + 1000, 2);
+    ship_put(&b, 0, T0, 1);
+    ship_put(&b, 0, T0 + 1000, 2);
     ship_flush(b.st);
     size_t n = b.d.n;
-    op(&b, 0, STO_OP_DEL, T0, T0);
+    ship_del(&b, 0, T0, T0);
     sto_writer_turn(sto_writer(b.st, 0)); /* in the log, which is not synced */
     assert_int_equal(sto_ship(b.st, NULL), 0);
     kit_expect_all(b.st, &b.d, "the delete is in memory");
@@ -88,22 +57,22 @@ static void test_ship_marks__a_delete_that_is_lost_hides_nothing(void **state)
     b.st = NULL;
     t_faultfs_reboot(b.f, T_KEEP_NONE);
     b.d.n = n;
-    reopen(&b, true);
+    ship_reopen(&b);
     kit_expect_all(b.st, &b.d, "after the power cut");
     assert_int_equal(sto_drop_shipped(b.st, STO_MAX_TS_MS, NULL), 0);
     kit_expect_all(b.st, &b.d, "shipped files are gone");
-    teardown(&b);
+    ship_end(&b);
 }
 
 /* What the remote store does not take stays here. */
 static void test_ship_marks__refused_rows_stay(void **state)
 {
     (void)state;
-    struct both b;
+    struct ship_both b;
     setup(&b);
-    op(&b, 0, STO_OP_PUT, T0, 1);
-    op(&b, 1, STO_OP_PUT, T0, 2);
-    op(&b, 1, STO_OP_PUT, T0 + TS_HOUR_MS, 3);
+    ship_put(&b, 0, T0, 1);
+    ship_put(&b, 1, T0, 2);
+    ship_put(&b, 1, T0 + TS_HOUR_MS, 3);
     ship_flush(b.st);
     sto_memory_remote_refuse(b.r, TS_SLICE_LIT("m0"));
     ship_all(b.st);
@@ -113,13 +82,13 @@ static void test_ship_marks__refused_rows_stay(void **state)
     ship_all(b.st);
     assert_int_equal(ship_stat(b.st, "ship.refused_rows"), 1); /* not again and again */
     sto_memory_remote_refuse(b.r, (struct ts_slice){NULL, 0});
-    reopen(&b, true);
+    ship_reopen(&b);
     ship_all(b.st);
     ship_expect(b.r, &b.d, "taken after all");
     assert_int_equal(sto_drop_shipped(b.st, STO_MAX_TS_MS, NULL), 0);
     assert_int_equal(ship_stat(b.st, "files.count"), 0);
     kit_expect_all(b.st, &b.d, "dropped");
-    teardown(&b);
+    ship_end(&b);
 }
 
 /* A pass has marked the newest hours when the remote store fails. Merges of
@@ -128,19 +97,19 @@ static void test_ship_marks__refused_rows_stay(void **state)
 static void test_ship_marks__merges_keep_the_order_after_half_a_pass(void **state)
 {
     (void)state;
-    struct both b;
+    struct ship_both b;
     struct ts_error err = {0};
     setup(&b);
-    op(&b, 0, STO_OP_PUT, T0, 1);
+    ship_put(&b, 0, T0, 1);
     ship_flush(b.st);
-    op(&b, 0, STO_OP_PUT, T0 + 1000, 1);
-    op(&b, 0, STO_OP_PUT, T0, 2);
+    ship_put(&b, 0, T0 + 1000, 1);
+    ship_put(&b, 0, T0, 2);
     ship_flush(b.st);
     ship_all(b.st);
-    op(&b, 0, STO_OP_PUT, T0, 3);
+    ship_put(&b, 0, T0, 3);
     ship_flush(b.st);
-    op(&b, 1, STO_OP_DEL, T0 + 2 * TS_DAY_MS, T0 + 2 * TS_DAY_MS + 1000);
-    op(&b, 2, STO_OP_PUT, T0 + 2 * TS_DAY_MS, 4);
+    ship_del(&b, 1, T0 + 2 * TS_DAY_MS, T0 + 2 * TS_DAY_MS + 1000);
+    ship_put(&b, 2, T0 + 2 * TS_DAY_MS, 4);
     ship_flush(b.st);
     sto_memory_remote_unreachable_after(b.r, 2); /* the delete, and the newest hour */
     assert_int_equal(sto_ship(b.st, &err), TS_EBACKEND);
@@ -153,22 +122,22 @@ static void test_ship_marks__merges_keep_the_order_after_half_a_pass(void **stat
     kit_expect_all(b.st, &b.d, "shipped");
     assert_int_equal(sto_flush(b.st, STO_LEVEL_COMPACT, NULL), 0);
     kit_expect_all(b.st, &b.d, "merged after all");
-    teardown(&b);
+    ship_end(&b);
 }
 
 /* What another writer has put there since is newer than what was shipped, whatever is merged here. */
 static void test_ship_marks__merges_leave_other_writers_alone(void **state)
 {
     (void)state;
-    struct both b;
+    struct ship_both b;
     struct ship_names names;
     struct r_result done = R_RESULT;
     uint32_t meta = sto_meta_flags(STO_OP_PUT, TS_NUM_INT, 0, false);
     int64_t m = 9;
     struct sto_cells cells = {.meta = &meta, .m = &m, .n = 1};
     setup(&b);
-    op(&b, 0, STO_OP_PUT, T0, 1);
-    op(&b, 0, STO_OP_PUT, T0 + 10000, 1);
+    ship_put(&b, 0, T0, 1);
+    ship_put(&b, 0, T0 + 10000, 1);
     ship_flush(b.st);
     ship_all(b.st);
     ship_names(&names, 0);
@@ -178,7 +147,7 @@ static void test_ship_marks__merges_leave_other_writers_alone(void **state)
     assert_int_equal(done.rc, 0);
     diary_add(&b.d, 0, T0, 9, meta);
     for (int i = 1; i < 4; i++) {
-        op(&b, 0, STO_OP_PUT, T0 + i * 1000, i);
+        ship_put(&b, 0, T0 + i * 1000, i);
         ship_flush(b.st);
     }
     assert_int_equal(sto_flush(b.st, STO_LEVEL_COMPACT, NULL), 0);
@@ -186,7 +155,7 @@ static void test_ship_marks__merges_leave_other_writers_alone(void **state)
     ship_all(b.st);
     kit_expect_all(b.st, &b.d, "shipped");
     ship_expect(b.r, &b.d, "shipped");
-    teardown(&b);
+    ship_end(&b);
 }
 
 /* Hours that are never marked, and files between them of which everything was
@@ -194,15 +163,15 @@ static void test_ship_marks__merges_leave_other_writers_alone(void **state)
 static void test_ship_marks__merges_go_on_beside_refused_rows(void **state)
 {
     (void)state;
-    struct both b;
+    struct ship_both b;
     setup(&b);
     sto_memory_remote_refuse(b.r, TS_SLICE_LIT("m0"));
     for (int i = 0; i < (int)STO_TINY_FILES; i++) {
-        op(&b, 0, STO_OP_PUT, T0 + i * 1000, i);
-        op(&b, 1, STO_OP_PUT, T0 + 2 * TS_HOUR_MS + i * 1000, i);
+        ship_put(&b, 0, T0 + i * 1000, i);
+        ship_put(&b, 1, T0 + 2 * TS_HOUR_MS + i * 1000, i);
         ship_flush(b.st);
         ship_all(b.st);
-        op(&b, 1, STO_OP_PUT, T0 + TS_HOUR_MS + i * 1000, i);
+        ship_put(&b, 1, T0 + TS_HOUR_MS + i * 1000, i);
         ship_flush(b.st);
         ship_all(b.st);
     }
@@ -214,7 +183,7 @@ static void test_ship_marks__merges_go_on_beside_refused_rows(void **state)
     ship_all(b.st);
     kit_expect_all(b.st, &b.d, "shipped");
     ship_expect(b.r, &b.d, "shipped");
-    teardown(&b);
+    ship_end(&b);
 }
 
 /* A delete of points that only the remote store has, while the store runs
@@ -222,25 +191,27 @@ static void test_ship_marks__merges_go_on_beside_refused_rows(void **state)
 static void test_ship_marks__a_delete_waits_for_the_remote_store(void **state)
 {
     (void)state;
-    struct both b;
+    struct ship_both b;
     setup(&b);
-    op(&b, 0, STO_OP_PUT, T0, 1);
-    op(&b, 0, STO_OP_PUT, T0 + 1000, 2);
+    ship_put(&b, 0, T0, 1);
+    ship_put(&b, 0, T0 + 1000, 2);
     ship_flush(b.st);
     ship_all(b.st);
     assert_int_equal(sto_drop_shipped(b.st, STO_MAX_TS_MS, NULL), 0);
     assert_int_equal(ship_stat(b.st, "files.count"), 0);
-    reopen(&b, false);
+    b.opts.remote = NULL;
+    ship_reopen(&b);
     for (int i = 0; i < 3; i++) {
-        op(&b, 0, STO_OP_DEL, T0, T0 + i);
-        op(&b, 1, STO_OP_PUT, T0 + i, 3);
-        op(&b, 1, STO_OP_DEL, T0 + i, T0 + i);
+        ship_del(&b, 0, T0, T0 + i);
+        ship_put(&b, 1, T0 + i, 3);
+        ship_del(&b, 1, T0 + i, T0 + i);
         ship_flush(b.st);
     }
     assert_int_equal(sto_flush(b.st, STO_LEVEL_COMPACT, NULL), 0);
     assert_int_equal(ship_stat(b.st, "files.count"), 1); /* they are kept together */
-    reopen(&b, true);
-    op(&b, 2, STO_OP_DEL, T0, T0);
+    b.opts.remote = b.r;
+    ship_reopen(&b);
+    ship_del(&b, 2, T0, T0);
     ship_flush(b.st);
     assert_int_equal(sto_flush(b.st, STO_LEVEL_COMPACT, NULL), 0);
     kit_expect_all(b.st, &b.d, "with the remote store again");
@@ -250,7 +221,7 @@ static void test_ship_marks__a_delete_waits_for_the_remote_store(void **state)
     assert_int_equal(sto_flush(b.st, STO_LEVEL_COMPACT, NULL), 0);
     assert_int_equal(ship_stat(b.st, "files.count"), 0);
     kit_expect_all(b.st, &b.d, "without tombstones");
-    teardown(&b);
+    ship_end(&b);
 }
 
 /* Time passes: both clocks move on. */
@@ -261,7 +232,7 @@ static void pass_hours(int64_t hours)
 }
 
 /* Files that remain when what was shipped 48 hours ago goes; some time passes first. */
-static uint64_t files_after(struct both *b, int64_t hours)
+static uint64_t files_after(struct ship_both *b, int64_t hours)
 {
     pass_hours(hours);
     assert_int_equal(sto_drop_shipped(b->st, ts_clock_ms() - 48 * TS_HOUR_MS, NULL), 0);
@@ -273,17 +244,17 @@ static uint64_t files_after(struct both *b, int64_t hours)
 static void test_ship_marks__what_was_just_shipped_stays(void **state)
 {
     (void)state;
-    struct both b;
+    struct ship_both b;
     setup(&b);
-    op(&b, 0, STO_OP_PUT, T0 - 30 * TS_DAY_MS, 1);
+    ship_put(&b, 0, T0 - 30 * TS_DAY_MS, 1);
     ship_flush(b.st);
     assert_int_equal(files_after(&b, 0), 1);
     assert_int_equal(files_after(&b, 100), 1); /* not shipped all this time */
     ship_all(b.st);
     assert_int_equal(files_after(&b, 0), 1);
     assert_int_equal(files_after(&b, 24), 1);
-    reopen(&b, true);
-    op(&b, 0, STO_OP_PUT, T0 - 30 * TS_DAY_MS, 2);
+    ship_reopen(&b);
+    ship_put(&b, 0, T0 - 30 * TS_DAY_MS, 2);
     ship_flush(b.st);
     ship_all(b.st);
     assert_int_equal(files_after(&b, 0), 2);
@@ -293,10 +264,10 @@ static void test_ship_marks__what_was_just_shipped_stays(void **state)
     assert_int_equal(files_after(&b, 23), 1);
     ts_clock_set_fake(ts_clock_ms() - 22 * TS_HOUR_MS);
     assert_int_equal(files_after(&b, 0), 1);
-    reopen(&b, true);
+    ship_reopen(&b);
     ship_expect(b.r, &b.d, "shipped");
     assert_int_equal(files_after(&b, 23), 0);
-    teardown(&b);
+    ship_end(&b);
 }
 
 /* The clock is set forward, while the store is open or closed: what was shipped stays for as long as it jumped, and when it is set back
@@ -305,15 +276,15 @@ static void test_ship_marks__a_clock_that_jumps_removes_nothing(void **state)
 {
     (void)state;
     for (int closed = 0; closed < 2; closed++) {
-        struct both b;
+        struct ship_both b;
         setup(&b);
-        op(&b, 0, STO_OP_PUT, T0 - 30 * TS_DAY_MS, 1);
+        ship_op(&b, 0, STO_OP_PUT, T0 - 30 * TS_DAY_MS, 1);
         ship_flush(b.st);
         ship_all(b.st);
         assert_int_equal(files_after(&b, 0), 1);
         ts_clock_set_fake(ts_clock_ms() + 100 * TS_HOUR_MS);
         if (closed)
-            reopen(&b, true);
+            ship_reopen(&b);
         assert_int_equal(files_after(&b, 0), 1);
         assert_int_equal(files_after(&b, 1), 1);
         ts_clock_set_fake(ts_clock_ms() - 100 * TS_HOUR_MS);
@@ -322,7 +293,7 @@ static void test_ship_marks__a_clock_that_jumps_removes_nothing(void **state)
         assert_int_equal(files_after(&b, 0), 1); /* notices it */
         assert_int_equal(files_after(&b, 99), 1);
         assert_int_equal(files_after(&b, 2), 0); /* it has stayed there for as long as it jumped */
-        teardown(&b);
+        ship_end(&b);
     }
 }
 
@@ -330,9 +301,9 @@ static void test_ship_marks__a_clock_that_jumps_removes_nothing(void **state)
 static void test_ship_marks__what_is_shipped_again_stays(void **state)
 {
     (void)state;
-    struct both b;
+    struct ship_both b;
     setup(&b);
-    op(&b, 0, STO_OP_PUT, T0 - 30 * TS_DAY_MS, 1);
+    ship_put(&b, 0, T0 - 30 * TS_DAY_MS, 1);
     ship_flush(b.st);
     ship_all(b.st);
     assert_int_equal(files_after(&b, 0), 1);
@@ -344,35 +315,35 @@ static void test_ship_marks__what_is_shipped_again_stays(void **state)
     assert_int_equal(files_after(&b, 0), 1);
     assert_int_equal(files_after(&b, 47), 1);
     assert_int_equal(files_after(&b, 1), 0);
-    teardown(&b);
+    ship_end(&b);
 }
 
 /* However often files are to be removed, few copies of the marks are kept, and files stay an eighth longer at most. */
 static void test_ship_marks__few_earlier_marks_are_kept(void **state)
 {
     (void)state;
-    struct both b;
+    struct ship_both b;
     setup(&b);
     for (int i = 0; i < 240; i++) { /* a file each hour */
-        op(&b, 0, STO_OP_PUT, T0 - 30 * TS_DAY_MS + i, i);
+        ship_put(&b, 0, T0 - 30 * TS_DAY_MS + i, i);
         ship_flush(b.st);
         ship_all(b.st);
         uint64_t n = files_after(&b, 1);
         assert_in_range(n, i < 48 ? (uint64_t)i + 1 : 48, i < 48 ? (uint64_t)i + 1 : 54);
     }
-    teardown(&b);
+    ship_end(&b);
 }
 
 /* The backlog counts what is in memory and in files, whether it was sent from there or not, and is as old as the oldest of it. */
 static void test_ship_marks__the_backlog_is_counted(void **state)
 {
     (void)state;
-    struct both b;
+    struct ship_both b;
     setup(&b);
     assert_int_equal(ship_stat(b.st, "ship.backlog_points"), 0);
     assert_int_equal(ship_stat(b.st, "ship.backlog_s"), 0);
     for (int i = 0; i < 10; i++)
-        op(&b, 0, STO_OP_PUT, T0 + i * 1000, i);
+        ship_put(&b, 0, T0 + i * 1000, i);
     ship_turn(b.st);
     ts_clock_set_fake(ts_clock_ms() + 7000);
     assert_int_equal(ship_stat(b.st, "ship.backlog_points"), 10);
@@ -385,15 +356,15 @@ static void test_ship_marks__the_backlog_is_counted(void **state)
     assert_int_equal(ship_stat(b.st, "ship.backlog_points"), 0); /* sent from memory */
     sto_memory_remote_set_unreachable(b.r, true);
     for (int i = 0; i < 5; i++)
-        op(&b, 1, STO_OP_PUT, T0 + 2 * TS_HOUR_MS + i * 1000, i);
+        ship_put(&b, 1, T0 + 2 * TS_HOUR_MS + i * 1000, i);
     ship_flush(b.st);
-    op(&b, 1, STO_OP_PUT, T0 + TS_HOUR_MS, 1);
+    ship_put(&b, 1, T0 + TS_HOUR_MS, 1);
     ship_turn(b.st);
     ts_clock_set_fake(ts_clock_ms() + 20000);
     assert_int_equal(sto_ship(b.st, NULL), TS_EBACKEND);
     assert_int_equal(ship_stat(b.st, "ship.backlog_points"), 6);
     assert_int_equal(ship_stat(b.st, "ship.backlog_s"), 20);
-    reopen(&b, true);
+    ship_reopen(&b);
     ts_clock_set_fake(ts_clock_ms() + 20000);
     assert_int_equal(ship_stat(b.st, "ship.backlog_points"), 16); /* all that the marks do not cover */
     assert_int_equal(ship_stat(b.st, "ship.backlog_s"), 40);      /* of the files */
@@ -401,57 +372,54 @@ static void test_ship_marks__the_backlog_is_counted(void **state)
     ship_all(b.st);
     assert_int_equal(ship_stat(b.st, "ship.backlog_points"), 0);
     assert_int_equal(ship_stat(b.st, "ship.backlog_s"), 0);
-    teardown(&b);
+    ship_end(&b);
 }
 
 /* Points that expire before the remote store takes them are counted; those that it has are not. */
 static void test_ship_marks__expired_points_are_counted(void **state)
 {
     (void)state;
-    struct both b;
+    struct ship_both b;
     setup(&b);
-    struct sto_opts opts = SHIP_OPTS(b.f, b.r);
-    opts.big_day_points = 1;
-    opts.retention_ms = 3 * TS_DAY_MS;
-    op(&b, 1, STO_OP_PUT, T0, 1); /* so the clock is believed */
+    ship_put(&b, 1, T0, 1); /* so the clock is believed */
     ship_flush(b.st);
-    kit_close(b.st);
-    b.st = kit_open(&opts);
-    op(&b, 0, STO_OP_PUT, T0 - 10 * TS_DAY_MS, 1);
+    b.opts.retention_ms = 3 * TS_DAY_MS;
+    ship_reopen(&b);
+    ship_put(&b, 0, T0 - 10 * TS_DAY_MS, 1);
     ship_flush(b.st);
     ship_all(b.st); /* expired: there is nothing to send, and all is marked */
     assert_int_equal(sto_store_pump_merges(b.st, NULL), 0);
     assert_int_equal(ship_stat(b.st, "files.count"), 1);
     assert_int_equal(ship_stat(b.st, "ship.expired_points"), 0);
     sto_memory_remote_set_unreachable(b.r, true);
-    op(&b, 0, STO_OP_PUT, T0 - 10 * TS_DAY_MS, 2);
-    op(&b, 0, STO_OP_PUT, T0 - 10 * TS_DAY_MS + 1000, 2);
-    op(&b, 0, STO_OP_PUT, T0, 3);
+    ship_put(&b, 0, T0 - 10 * TS_DAY_MS, 2);
+    ship_put(&b, 0, T0 - 10 * TS_DAY_MS + 1000, 2);
+    ship_put(&b, 0, T0, 3);
     ship_flush(b.st);
     assert_int_equal(sto_store_pump_merges(b.st, NULL), 0);
     assert_int_equal(ship_stat(b.st, "files.points"), 2);
     assert_int_equal(ship_stat(b.st, "ship.expired_points"), 2);
-    teardown(&b);
+    ship_end(&b);
 }
 
 /* The hours of a file that cannot be read are left alone and counted; all others are shipped, before and after a start. */
 static void test_ship_marks__hours_of_a_broken_file_wait(void **state)
 {
     (void)state;
-    struct both b;
+    struct ship_both b;
     struct ts_error err = {0};
     setup(&b);
-    op(&b, 0, STO_OP_PUT, T0, 1);
-    op(&b, 0, STO_OP_PUT, T0 + TS_HOUR_MS, 2);
+    ship_put(&b, 0, T0, 1);
+    ship_put(&b, 0, T0 + TS_HOUR_MS, 2);
     ship_flush(b.st);
     sto_close(b.st, NULL);
     b.st = NULL;
     assert_true(t_faultfs_flip(b.f, "/db/files/00000001.t", 30, 0x10)); /* in its only block of points */
     for (int start = 0; start < 2; start++) {
-        reopen(&b, true);
-        op(&b, 1, STO_OP_PUT, T0 - (2 + start) * TS_HOUR_MS, 3);
-        op(&b, 1, STO_OP_PUT, T0 + 1000, 4);
-        op(&b, 1, STO_OP_PUT, T0 + (4 + start) * TS_HOUR_MS, 5);
+        ship_reopen(&b);
+        ship_put(&b, 1, T0 - (2 + start) * TS_HOUR_MS, 3);
+        ship_put(&b, 1, T0 + 1000, 4);
+        ship_put(&b, 1, T0 + (4 + start) * TS_HOUR_MS, 5);
         ship_flush(b.st);
         for (int i = 0; i < 2; i++) {
             assert_int_equal(sto_ship(b.st, &err), TS_ECORRUPT);
@@ -462,7 +430,7 @@ static void test_ship_marks__hours_of_a_broken_file_wait(void **state)
     }
     assert_int_equal(sto_drop_shipped(b.st, STO_MAX_TS_MS, NULL), 0);
     assert_in_range(ship_stat(b.st, "files.count"), 3, 5); /* those of the broken hours */
-    teardown(&b);
+    ship_end(&b);
 }
 
 int main(void)

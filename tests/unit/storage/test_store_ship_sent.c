@@ -7,257 +7,201 @@
 #include "storage/engine/manifest.h"
 #include "tests/unit/t_random.h"
 
-static void put(struct sto_store *st, struct diary *d, unsigned series, int64_t ts_ms, int64_t v)
-{
-    assert_int_equal(kit_op(st, sto_writer(st, 0), d, series, STO_OP_PUT, ts_ms, v), 0);
-}
-
-static void del(struct sto_store *st, struct diary *d, unsigned series, int64_t from_ms, int64_t to_ms)
-{
-    assert_int_equal(kit_op(st, sto_writer(st, 0), d, series, STO_OP_DEL, from_ms, to_ms), 0);
-}
-
 /* Rows are fresh if nothing of their hour was ever sent, be it in an earlier life, by a shipment that was cut off, or deleted since.
  * The remote store checks each claim. */
 static void test_ship_sent__rows_are_fresh_once(void **state)
 {
     (void)state;
-    struct t_faultfs *f = t_faultfs_new(1);
-    struct sto_remote *r = sto_memory_remote_new(NULL);
-    struct sto_opts opts = SHIP_OPTS(f, r);
-    struct sto_store *st = kit_open(&opts);
-    struct diary d = {0};
+    struct ship_both b;
+    ship_begin(&b);
     for (int i = 0; i < 4; i++)
-        put(st, &d, 0, T0 + i * TS_HOUR_MS, i);
-    ship_flush(st);
-    sto_memory_remote_cut_next(r, 0); /* the newest hour */
-    assert_int_equal(sto_ship(st, NULL), TS_EBACKEND);
-    assert_int_equal(r_stat(r, "fresh_rows"), 1);
-    kit_close(st);
-    st = kit_open(&opts);
-    ship_all(st);
-    ship_expect(r, &d, "after a cut");
-    assert_int_equal(r_stat(r, "fresh_rows"), 1); /* all of them were about to be sent */
-    put(st, &d, 0, T0 + 5 * TS_HOUR_MS, 5);
-    del(st, &d, 0, T0, T0);
-    put(st, &d, 0, T0 + 1000, 6);
-    ship_flush(st);
-    ship_all(st);
-    assert_int_equal(r_stat(r, "fresh_rows"), 2);
-    put(st, &d, 0, T0, 7);
-    put(st, &d, 1, T0 + 5 * TS_HOUR_MS, 5);
-    kit_close(st);
-    st = kit_open(&opts);
-    ship_all(st);
-    ship_expect(r, &d, "after a start");
-    assert_int_equal(r_stat(r, "fresh_rows"), 2);
-    kit_close(st);
-    r->ops->close(r);
-    t_faultfs_free(f);
-    diary_release(&d);
+        ship_put(&b, 0, T0 + i * TS_HOUR_MS, i);
+    ship_flush(b.st);
+    sto_memory_remote_cut_next(b.r, 0); /* the newest hour */
+    assert_int_equal(sto_ship(b.st, NULL), TS_EBACKEND);
+    assert_int_equal(r_stat(b.r, "fresh_rows"), 1);
+    ship_reopen(&b);
+    ship_all(b.st);
+    ship_expect(b.r, &b.d, "after a cut");
+    assert_int_equal(r_stat(b.r, "fresh_rows"), 1); /* all of them were about to be sent */
+    ship_put(&b, 0, T0 + 5 * TS_HOUR_MS, 5);
+    ship_del(&b, 0, T0, T0);
+    ship_put(&b, 0, T0 + 1000, 6);
+    ship_flush(b.st);
+    ship_all(b.st);
+    assert_int_equal(r_stat(b.r, "fresh_rows"), 2);
+    ship_put(&b, 0, T0, 7);
+    ship_put(&b, 1, T0 + 5 * TS_HOUR_MS, 5);
+    ship_reopen(&b);
+    ship_all(b.st);
+    ship_expect(b.r, &b.d, "after a start");
+    assert_int_equal(r_stat(b.r, "fresh_rows"), 2);
+    ship_end(&b);
 }
 
 /* What was sent from memory is not sent again: not by the next pass, nor from files, nor after a start. */
 static void test_ship_sent__each_operation_is_sent_once(void **state)
 {
     (void)state;
-    struct t_faultfs *f = t_faultfs_new(1);
-    struct sto_remote *r = sto_memory_remote_new(NULL);
-    struct sto_opts opts = SHIP_OPTS(f, r);
-    struct sto_store *st = kit_open(&opts);
-    struct diary d = {0};
+    struct ship_both b;
+    ship_begin(&b);
     for (int i = 0; i < 300; i++) {
-        put(st, &d, 0, T0 + i * 20000, i);
-        put(st, &d, 1, T0 + i * 20000 - 7000, i);
+        ship_put(&b, 0, T0 + i * 20000, i);
+        ship_put(&b, 1, T0 + i * 20000 - 7000, i);
         if (i % 7 == 0)
-            ship_all(st);
+            ship_all(b.st);
         if (i % 50 == 0)
-            ship_flush(st);
+            ship_flush(b.st);
     }
-    ship_flush(st);
-    ship_all(st);
-    ship_expect(r, &d, "all");
-    assert_int_equal(r_stat(r, "shipped_points"), 600);
-    assert_int_equal(r_stat(r, "fresh_rows"), r_stat(r, "shipped_rows"));
-    assert_int_equal(sto_drop_shipped(st, STO_MAX_TS_MS, NULL), 0);
-    assert_int_equal(ship_stat(st, "files.count"), 0);
-    kit_close(st);
-    st = kit_open(&opts);
-    ship_all(st);
-    assert_int_equal(r_stat(r, "shipped_points"), 600);
-    kit_expect_all(st, &d, "from the remote store");
-    kit_close(st);
-    r->ops->close(r);
-    t_faultfs_free(f);
-    diary_release(&d);
+    ship_flush(b.st);
+    ship_all(b.st);
+    ship_expect(b.r, &b.d, "all");
+    assert_int_equal(r_stat(b.r, "shipped_points"), 600);
+    assert_int_equal(r_stat(b.r, "fresh_rows"), r_stat(b.r, "shipped_rows"));
+    assert_int_equal(sto_drop_shipped(b.st, STO_MAX_TS_MS, NULL), 0);
+    assert_int_equal(ship_stat(b.st, "files.count"), 0);
+    ship_reopen(&b);
+    ship_all(b.st);
+    assert_int_equal(r_stat(b.r, "shipped_points"), 600);
+    kit_expect_all(b.st, &b.d, "from the remote store");
+    ship_end(&b);
 }
 
 /* Of a shipment that fails nothing counts as sent, nor as fresh. */
 static void test_ship_sent__a_failure_counts_as_nothing(void **state)
 {
     (void)state;
-    struct t_faultfs *f = t_faultfs_new(1);
-    struct sto_remote *r = sto_memory_remote_new(NULL);
-    struct sto_opts opts = SHIP_OPTS(f, r);
-    struct sto_store *st = kit_open(&opts);
-    struct diary d = {0};
+    struct ship_both b;
+    ship_begin(&b);
     for (unsigned i = 0; i < 3; i++)
-        put(st, &d, i, T0, 1);
-    ship_all(st);
+        ship_put(&b, i, T0, 1);
+    ship_all(b.st);
     for (unsigned i = 0; i < 3; i++)
-        put(st, &d, i, T0 + 1000, 2);
-    ship_turn(st);
-    sto_memory_remote_cut_next(r, 1);
-    assert_int_equal(sto_ship(st, NULL), TS_EBACKEND);
-    ship_all(st);
-    ship_expect(r, &d, "again");
-    assert_int_equal(r_stat(r, "fresh_rows"), 3 + 3); /* before they were cut off */
-    put(st, &d, 0, T0 + 2000, 3);
-    ship_all(st);
-    assert_int_equal(r_stat(r, "fresh_rows"), 3 + 3 + 1);
-    put(st, &d, 0, T0 + 1500, 3); /* late */
-    ship_all(st);
-    assert_int_equal(r_stat(r, "fresh_rows"), 3 + 3 + 1);
-    assert_int_equal(r_stat(r, "shipped_points"), 3 + 1 + 3 + 1 + 1);
-    ship_expect(r, &d, "late");
-    kit_close(st);
-    r->ops->close(r);
-    t_faultfs_free(f);
-    diary_release(&d);
+        ship_put(&b, i, T0 + 1000, 2);
+    ship_turn(b.st);
+    sto_memory_remote_cut_next(b.r, 1);
+    assert_int_equal(sto_ship(b.st, NULL), TS_EBACKEND);
+    ship_all(b.st);
+    ship_expect(b.r, &b.d, "again");
+    assert_int_equal(r_stat(b.r, "fresh_rows"), 3 + 3); /* before they were cut off */
+    ship_put(&b, 0, T0 + 2000, 3);
+    ship_all(b.st);
+    assert_int_equal(r_stat(b.r, "fresh_rows"), 3 + 3 + 1);
+    ship_put(&b, 0, T0 + 1500, 3); /* late */
+    ship_all(b.st);
+    assert_int_equal(r_stat(b.r, "fresh_rows"), 3 + 3 + 1);
+    assert_int_equal(r_stat(b.r, "shipped_points"), 3 + 1 + 3 + 1 + 1);
+    ship_expect(b.r, &b.d, "late");
+    ship_end(&b);
 }
 
 /* Deletes and additions in memory, between points that were sent. */
 static void test_ship_sent__deletes_and_additions_between_passes(void **state)
 {
     (void)state;
-    struct t_faultfs *f = t_faultfs_new(1);
-    struct sto_remote *r = sto_memory_remote_new(NULL);
-    struct sto_opts opts = SHIP_OPTS(f, r);
-    struct sto_store *st = kit_open(&opts);
-    struct diary d = {0};
+    struct ship_both b;
+    ship_begin(&b);
     for (int i = 0; i < 12; i++) {
-        put(st, &d, 0, T0 + i * 1000, i);
-        put(st, &d, 1, T0 + i * 1000, i);
-        ship_all(st);
+        ship_put(&b, 0, T0 + i * 1000, i);
+        ship_put(&b, 1, T0 + i * 1000, i);
+        ship_all(b.st);
         if (i % 3 == 1)
-            del(st, &d, 0, T0, T0 + (i - 1) * 1000);
-        put(st, &d, 0, T0, 100 + i);
+            ship_del(&b, 0, T0, T0 + (i - 1) * 1000);
+        ship_put(&b, 0, T0, 100 + i);
         if (i % 2)
-            ship_all(st);
-        assert_int_equal(kit_op(st, sto_writer(st, 0), &d, 1, STO_OP_ADD, T0 + i * 1000, 5), 0);
+            ship_all(b.st);
+        ship_add(&b, 1, T0 + i * 1000, 5);
         if (i % 4 == 0)
-            ship_flush(st);
-        ship_turn(st);
-        kit_expect_all(st, &d, "between");
+            ship_flush(b.st);
+        ship_turn(b.st);
+        kit_expect_all(b.st, &b.d, "between");
     }
-    ship_flush(st);
-    ship_all(st);
-    kit_expect_all(st, &d, "at last");
-    kit_close(st);
-    st = kit_open(&opts);
-    ship_all(st);
-    kit_expect_all(st, &d, "after a start");
-    kit_close(st);
-    r->ops->close(r);
-    t_faultfs_free(f);
-    diary_release(&d);
+    ship_flush(b.st);
+    ship_all(b.st);
+    kit_expect_all(b.st, &b.d, "at last");
+    ship_reopen(&b);
+    ship_all(b.st);
+    kit_expect_all(b.st, &b.d, "after a start");
+    ship_end(&b);
 }
 
 /* An hour that stays without a mark does not repeat deletes that were acknowledged. */
 static void test_ship_sent__deletes_of_held_hours_are_sent_once(void **state)
 {
     (void)state;
-    struct t_faultfs *f = t_faultfs_new(1);
-    struct sto_remote *r = sto_memory_remote_new(NULL);
-    struct sto_opts opts = SHIP_OPTS(f, r);
-    struct sto_store *st = kit_open(&opts);
-    struct diary d = {0};
-    put(st, &d, 0, T0, 1);
-    ship_flush(st);
-    ship_all(st);
-    assert_int_equal(kit_op(st, sto_writer(st, 0), &d, 0, STO_OP_ADD, T0, 5), 0);
-    del(st, &d, 1, T0, T0 + 1000);
-    ship_flush(st);
+    struct ship_both b;
+    ship_begin(&b);
+    ship_put(&b, 0, T0, 1);
+    ship_flush(b.st);
+    ship_all(b.st);
+    ship_add(&b, 0, T0, 5);
+    ship_del(&b, 1, T0, T0 + 1000);
+    ship_flush(b.st);
     for (int i = 0; i < 3; i++)
-        ship_all(st);
-    assert_int_equal(ship_stat(st, "ship.held_hours"), 1);
-    assert_int_equal(r_stat(r, "deletes"), 1);
-    kit_expect_all(st, &d, "held");
-    kit_close(st);
-    r->ops->close(r);
-    t_faultfs_free(f);
-    diary_release(&d);
+        ship_all(b.st);
+    assert_int_equal(ship_stat(b.st, "ship.held_hours"), 1);
+    assert_int_equal(r_stat(b.r, "deletes"), 1);
+    kit_expect_all(b.st, &b.d, "held");
+    ship_end(&b);
 }
 
 /* What was shipped is shipped again, but for deletes: what they would delete may be newer. */
 static void test_ship_sent__hours_are_sent_again(void **state)
 {
     (void)state;
-    struct t_faultfs *f = t_faultfs_new(1);
-    struct sto_remote *r = sto_memory_remote_new(NULL), *other = sto_memory_remote_new(NULL);
-    struct sto_opts opts = SHIP_OPTS(f, r);
-    struct sto_store *st = kit_open(&opts);
-    struct diary d = {0};
+    struct ship_both b;
+    struct sto_remote *other = sto_memory_remote_new(NULL);
+    ship_begin(&b);
     for (int i = 0; i < 5; i++)
-        put(st, &d, 0, T0 + i * TS_HOUR_MS, i);
-    del(st, &d, 1, T0, T0 + 1000);
-    ship_flush(st);
-    ship_all(st);
-    put(st, &d, 0, T0 + 1000, 7);
-    ship_all(st);
+        ship_put(&b, 0, T0 + i * TS_HOUR_MS, i);
+    ship_del(&b, 1, T0, T0 + 1000);
+    ship_flush(b.st);
+    ship_all(b.st);
+    ship_put(&b, 0, T0 + 1000, 7);
+    ship_all(b.st);
     int32_t hour = (int32_t)(T0 / TS_HOUR_MS);
-    assert_int_equal(sto_reship(st, hour, hour + 1, NULL), 0);
-    assert_int_equal(sto_drop_shipped(st, STO_MAX_TS_MS, NULL), 0);
-    assert_true(ship_stat(st, "files.points") >= 2);
-    uint64_t points = r_stat(r, "shipped_points");
-    ship_all(st);
-    assert_int_equal(r_stat(r, "shipped_points"), points + 3);
-    assert_int_equal(r_stat(r, "deletes"), 1);
-    ship_all(st);
-    assert_int_equal(r_stat(r, "shipped_points"), points + 3);
-    ship_expect(r, &d, "again");
+    assert_int_equal(sto_reship(b.st, hour, hour + 1, NULL), 0);
+    assert_int_equal(sto_drop_shipped(b.st, STO_MAX_TS_MS, NULL), 0);
+    assert_true(ship_stat(b.st, "files.points") >= 2);
+    uint64_t points = r_stat(b.r, "shipped_points");
+    ship_all(b.st);
+    assert_int_equal(r_stat(b.r, "shipped_points"), points + 3);
+    assert_int_equal(r_stat(b.r, "deletes"), 1);
+    ship_all(b.st);
+    assert_int_equal(r_stat(b.r, "shipped_points"), points + 3);
+    ship_expect(b.r, &b.d, "again");
     /* A remote store that has lost everything. */
-    assert_int_equal(sto_reship(st, INT32_MIN, INT32_MAX, NULL), 0);
-    kit_close(st);
-    opts.remote = other;
-    st = kit_open(&opts);
-    ship_all(st);
-    ship_expect(other, &d, "from the beginning");
-    kit_expect_all(st, &d, "from the beginning");
-    kit_close(st);
-    r->ops->close(r);
+    assert_int_equal(sto_reship(b.st, INT32_MIN, INT32_MAX, NULL), 0);
+    b.opts.remote = other;
+    ship_reopen(&b);
+    ship_all(b.st);
+    ship_expect(other, &b.d, "from the beginning");
+    kit_expect_all(b.st, &b.d, "from the beginning");
+    ship_end(&b);
     other->ops->close(other);
-    t_faultfs_free(f);
-    diary_release(&d);
 }
 
 /* An hour that is held back has no mark above the delete, which was shipped all the same and is not sent once more. */
 static void test_ship_sent__what_is_sent_again_stays_deleted(void **state)
 {
     (void)state;
-    struct t_faultfs *f = t_faultfs_new(1);
-    struct sto_remote *r = sto_memory_remote_new(NULL);
-    struct sto_opts opts = SHIP_OPTS(f, r);
-    struct sto_store *st = kit_open(&opts);
-    struct diary d = {0};
-    put(st, &d, 0, T0, 1);
-    put(st, &d, 0, T0 + 1000, 2);
-    ship_flush(st);
-    ship_all(st);
-    del(st, &d, 0, T0, T0);
-    assert_int_equal(kit_op(st, sto_writer(st, 0), &d, 0, STO_OP_ADD, T0 + 2000, 5), 0);
-    ship_flush(st);
-    ship_all(st);
-    assert_int_equal(ship_stat(st, "ship.held_hours"), 1);
-    r_expect_metric(r, "m0", "m0 host=h0 @0 1:2\n");
-    assert_int_equal(sto_reship(st, INT32_MIN, INT32_MAX, NULL), 0);
-    ship_all(st);
-    r_expect_metric(r, "m0", "m0 host=h0 @0 1:2\n");
-    kit_expect_all(st, &d, "sent again");
-    kit_close(st);
-    r->ops->close(r);
-    t_faultfs_free(f);
-    diary_release(&d);
+    struct ship_both b;
+    ship_begin(&b);
+    ship_put(&b, 0, T0, 1);
+    ship_put(&b, 0, T0 + 1000, 2);
+    ship_flush(b.st);
+    ship_all(b.st);
+    ship_del(&b, 0, T0, T0);
+    ship_add(&b, 0, T0 + 2000, 5);
+    ship_flush(b.st);
+    ship_all(b.st);
+    assert_int_equal(ship_stat(b.st, "ship.held_hours"), 1);
+    r_expect_metric(b.r, "m0", "m0 host=h0 @0 1:2\n");
+    assert_int_equal(sto_reship(b.st, INT32_MIN, INT32_MAX, NULL), 0);
+    ship_all(b.st);
+    r_expect_metric(b.r, "m0", "m0 host=h0 @0 1:2\n");
+    kit_expect_all(b.st, &b.d, "sent again");
+    ship_end(&b);
 }
 
 /* A manifest that was made anew knows no marks: what is here is sent again, and a delete that was shipped long ago spares the newer points
@@ -265,46 +209,40 @@ static void test_ship_sent__what_is_sent_again_stays_deleted(void **state)
 static void test_ship_sent__lost_marks_delete_nothing(void **state)
 {
     (void)state;
-    struct t_faultfs *f = t_faultfs_new(1);
-    struct sto_remote *r = sto_memory_remote_new(NULL);
-    struct sto_opts opts = SHIP_OPTS(f, r);
-    struct sto_store *st = kit_open(&opts);
-    struct diary d = {0};
+    struct ship_both b;
+    ship_begin(&b);
     struct sto_manifest *m;
     struct sto_mark all = {INT32_MIN, INT32_MAX, 1};
     const struct sto_mark_list every = {&all, 1}, none = {0};
-    put(st, &d, 0, T0, 1);
-    put(st, &d, 0, T0 + 1000, 1);
-    ship_flush(st);
-    del(st, &d, 0, T0, T0);
-    ship_flush(st);
-    ship_all(st);
-    put(st, &d, 0, T0, 2);
-    ship_flush(st);
-    ship_all(st);
-    assert_int_equal(sto_drop_shipped(st, STO_MAX_TS_MS, NULL), 0);
-    uint64_t deletes = r_stat(r, "deletes"), points = r_stat(r, "shipped_points");
-    kit_close(st);
-    assert_int_equal(sto_manifest_open(t_faultfs_fs(f), "/db", false, false, 0, &m, NULL), 0);
+    ship_put(&b, 0, T0, 1);
+    ship_put(&b, 0, T0 + 1000, 1);
+    ship_flush(b.st);
+    ship_del(&b, 0, T0, T0);
+    ship_flush(b.st);
+    ship_all(b.st);
+    ship_put(&b, 0, T0, 2);
+    ship_flush(b.st);
+    ship_all(b.st);
+    assert_int_equal(sto_drop_shipped(b.st, STO_MAX_TS_MS, NULL), 0);
+    uint64_t deletes = r_stat(b.r, "deletes"), points = r_stat(b.r, "shipped_points");
+    kit_close(b.st);
+    assert_int_equal(sto_manifest_open(t_faultfs_fs(b.f), "/db", false, false, 0, &m, NULL), 0);
     assert_int_equal(sto_manifest_apply(m, &(struct sto_manifest_edit){.marks = &none, .sent = &every}, NULL),
                      0);
     sto_manifest_close(m);
-    st = kit_open(&opts);
-    put(st, &d, 0, T0 + 2000, 3);
-    ship_all(st);
-    assert_int_equal(r_stat(r, "deletes"), deletes);
-    assert_true(r_stat(r, "shipped_points") >= points + 1);
-    ship_expect(r, &d, "marks are lost");
-    kit_expect_all(st, &d, "marks are lost");
-    kit_close(st);
-    r->ops->close(r);
-    t_faultfs_free(f);
-    diary_release(&d);
+    b.st = kit_open(&b.opts);
+    ship_put(&b, 0, T0 + 2000, 3);
+    ship_all(b.st);
+    assert_int_equal(r_stat(b.r, "deletes"), deletes);
+    assert_true(r_stat(b.r, "shipped_points") >= points + 1);
+    ship_expect(b.r, &b.d, "marks are lost");
+    kit_expect_all(b.st, &b.d, "marks are lost");
+    ship_end(&b);
 }
 
 /* --- any order of everything, with many passes --- */
 
-static void some_ops(struct sto_store *st, struct diary *d, uint64_t *rnd, int64_t now_ms)
+static void some_ops(struct ship_both *b, uint64_t *rnd, int64_t now_ms)
 {
     for (uint64_t n = t_rand(rnd) % 12; n; n--) {
         unsigned series = (unsigned)(t_rand(rnd) % N_SERIES);
@@ -312,11 +250,11 @@ static void some_ops(struct sto_store *st, struct diary *d, uint64_t *rnd, int64
         if (t_rand(rnd) % 5 == 0)
             t = T0 + (int64_t)(t_rand(rnd) % 60) * 300000;
         if (t_rand(rnd) % 20)
-            put(st, d, series, t, (int64_t)(t_rand(rnd) % 1000));
+            ship_put(b, series, t, (int64_t)(t_rand(rnd) % 1000));
         else
-            del(st, d, series, t, t + (int64_t)(t_rand(rnd) % 8) * 600000);
+            ship_del(b, series, t, t + (int64_t)(t_rand(rnd) % 8) * 600000);
     }
-    ship_turn(st);
+    ship_turn(b->st);
 }
 
 static void ship_badly(struct sto_store *st, struct sto_remote *r, uint64_t *rnd)
@@ -334,48 +272,41 @@ static void ship_badly(struct sto_store *st, struct sto_remote *r, uint64_t *rnd
 static void life(uint64_t seed, bool whole_hours)
 {
     uint64_t rnd = seed;
-    struct t_faultfs *f = t_faultfs_new(seed);
-    struct sto_remote *r = sto_memory_remote_new(NULL);
-    struct sto_opts opts = SHIP_OPTS(f, r);
-    opts.ship_whole_hours = whole_hours;
-    struct sto_store *st = kit_open(&opts);
-    struct diary d = {0};
+    struct ship_both b;
+    ship_init(&b, seed);
+    b.opts.ship_whole_hours = whole_hours;
+    ship_reopen(&b);
     char when[64];
     for (int step = 0; step < 150; step++) {
         snprintf(when, sizeof when, "seed %llu step %d", (unsigned long long)seed, step);
-        some_ops(st, &d, &rnd, T0 + step * 40000);
+        some_ops(&b, &rnd, T0 + step * 40000);
         uint64_t what = t_rand(&rnd) % 24;
         int32_t hour = (int32_t)(T0 / TS_HOUR_MS + (int64_t)(t_rand(&rnd) % 6));
         if (what < 10)
-            ship_all(st);
+            ship_all(b.st);
         else if (what < 13)
-            ship_badly(st, r, &rnd);
+            ship_badly(b.st, b.r, &rnd);
         else if (what < 18)
-            ship_flush(st);
+            ship_flush(b.st);
         else if (what == 18)
-            assert_int_equal(sto_flush(st, STO_LEVEL_COMPACT, NULL), 0);
+            assert_int_equal(sto_flush(b.st, STO_LEVEL_COMPACT, NULL), 0);
         else if (what == 19)
-            assert_int_equal(sto_drop_shipped(st, T0 + (int64_t)(t_rand(&rnd) % 80) * 900000, NULL), 0);
+            assert_int_equal(sto_drop_shipped(b.st, T0 + (int64_t)(t_rand(&rnd) % 80) * 900000, NULL), 0);
         else if (what == 20)
-            assert_int_equal(sto_reship(st, hour, hour + (int32_t)(t_rand(&rnd) % 3), NULL), 0);
+            assert_int_equal(sto_reship(b.st, hour, hour + (int32_t)(t_rand(&rnd) % 3), NULL), 0);
         else if (what == 21) {
-            kit_close(st);
-            st = kit_open(&opts);
+            ship_reopen(&b);
         } else if (what == 22) {
-            (void)sto_close(st, NULL);
-            t_faultfs_kill(f);
-            st = kit_open(&opts);
+            ship_kill(&b);
+            ship_reopen(&b);
         } else {
-            ship_flush(st);
-            ship_all(st);
-            ship_expect(r, &d, when);
+            ship_flush(b.st);
+            ship_all(b.st);
+            ship_expect(b.r, &b.d, when);
         }
-        kit_expect_all(st, &d, when);
+        kit_expect_all(b.st, &b.d, when);
     }
-    kit_close(st);
-    r->ops->close(r);
-    t_faultfs_free(f);
-    diary_release(&d);
+    ship_end(&b);
 }
 
 static void test_ship_sent__any_order_of_everything(void **state)
@@ -389,81 +320,70 @@ static void test_ship_sent__any_order_of_everything(void **state)
 static void test_ship_sent__whole_hours_wait_for_their_end(void **state)
 {
     (void)state;
-    struct t_faultfs *f = t_faultfs_new(1);
-    struct sto_remote *r = sto_memory_remote_new(NULL);
-    struct sto_opts opts = SHIP_OPTS(f, r);
-    opts.ship_whole_hours = true;
+    struct ship_both b;
+    ship_init(&b, 1);
+    b.opts.ship_whole_hours = true;
     int64_t hour_ms = T0 - T0 % TS_HOUR_MS;
     ts_clock_set_fake(hour_ms + TS_HOUR_MS / 2);
-    struct sto_store *st = kit_open(&opts);
-    struct diary d = {0};
+    ship_reopen(&b);
     for (int i = 0; i < 300; i++) {
-        put(st, &d, (unsigned)i % 3, hour_ms + i * 10000, i);
+        ship_put(&b, (unsigned)i % 3, hour_ms + i * 10000, i);
         if (i % 90 == 89)
-            ship_flush(st);
+            ship_flush(b.st);
         if (i % 20 == 0)
-            ship_all(st);
+            ship_all(b.st);
     }
-    put(st, &d, 0, hour_ms, 7); /* over a point that is in a file */
-    put(st, &d, 3, hour_ms + 1000, 8);
+    ship_put(&b, 0, hour_ms, 7); /* over a point that is in a file */
+    ship_put(&b, 3, hour_ms + 1000, 8);
     ts_clock_set_fake(hour_ms + TS_HOUR_MS + 5 * 60000 - 1);
-    ship_all(st);
-    assert_int_equal(r_stat(r, "shipped_rows"), 0);
-    assert_int_equal(sto_drop_shipped(st, STO_MAX_TS_MS, NULL), 0);
-    assert_int_equal(ship_stat(st, "files.count"), 3);
+    ship_all(b.st);
+    assert_int_equal(r_stat(b.r, "shipped_rows"), 0);
+    assert_int_equal(sto_drop_shipped(b.st, STO_MAX_TS_MS, NULL), 0);
+    assert_int_equal(ship_stat(b.st, "files.count"), 3);
     ts_clock_set_fake(hour_ms + TS_HOUR_MS + 5 * 60000);
-    ship_all(st);
-    assert_int_equal(r_stat(r, "shipped_rows"), 4);
-    assert_int_equal(r_stat(r, "fresh_rows"), 4);
-    assert_int_equal(r_stat(r, "shipped_points"), 301);
-    ship_expect(r, &d, "over");
-    put(st, &d, 1, hour_ms + 10000, 9); /* late */
-    put(st, &d, 2, hour_ms + TS_HOUR_MS, 10);
-    ship_all(st);
-    assert_int_equal(r_stat(r, "shipped_rows"), 5);
-    ship_flush(st);
-    ship_all(st);
-    assert_int_equal(r_stat(r, "shipped_rows"), 5);
-    kit_close(st);
+    ship_all(b.st);
+    assert_int_equal(r_stat(b.r, "shipped_rows"), 4);
+    assert_int_equal(r_stat(b.r, "fresh_rows"), 4);
+    assert_int_equal(r_stat(b.r, "shipped_points"), 301);
+    ship_expect(b.r, &b.d, "over");
+    ship_put(&b, 1, hour_ms + 10000, 9); /* late */
+    ship_put(&b, 2, hour_ms + TS_HOUR_MS, 10);
+    ship_all(b.st);
+    assert_int_equal(r_stat(b.r, "shipped_rows"), 5);
+    ship_flush(b.st);
+    ship_all(b.st);
+    assert_int_equal(r_stat(b.r, "shipped_rows"), 5);
+    kit_close(b.st);
     ts_clock_set_fake(hour_ms + 3 * TS_HOUR_MS);
-    st = kit_open(&opts);
-    ship_all(st);
-    assert_int_equal(r_stat(r, "shipped_rows"), 6);
-    ship_expect(r, &d, "the next hour");
-    kit_expect_all(st, &d, "the next hour");
-    kit_close(st);
-    r->ops->close(r);
-    ts_clock_set_fake(0);
-    t_faultfs_free(f);
-    diary_release(&d);
+    b.st = kit_open(&b.opts);
+    ship_all(b.st);
+    assert_int_equal(r_stat(b.r, "shipped_rows"), 6);
+    ship_expect(b.r, &b.d, "the next hour");
+    kit_expect_all(b.st, &b.d, "the next hour");
+    ship_end(&b);
 }
 
 /* Additions and deletes in memory do not become a part of whole rows, and what is newer than they are follows them. */
 static void test_ship_sent__whole_hours_leave_additions_alone(void **state)
 {
     (void)state;
-    struct t_faultfs *f = t_faultfs_new(1);
-    struct sto_remote *r = sto_memory_remote_new(NULL);
-    struct sto_opts opts = SHIP_OPTS(f, r);
-    opts.ship_whole_hours = true;
-    struct sto_store *st = kit_open(&opts);
-    struct diary d = {0};
+    struct ship_both b;
+    ship_init(&b, 1);
+    b.opts.ship_whole_hours = true;
+    ship_reopen(&b);
     for (unsigned i = 0; i < 3; i++)
-        put(st, &d, i, T0, 10);
-    ship_flush(st);
-    assert_int_equal(kit_op(st, sto_writer(st, 0), &d, 0, STO_OP_ADD, T0, 5), 0);
-    put(st, &d, 0, T0 + 1000, 6);
-    del(st, &d, 1, T0, T0);
-    put(st, &d, 2, T0, 11);
-    ship_all(st);
-    kit_expect_all(st, &d, "in memory");
-    ship_flush(st);
-    ship_all(st);
-    kit_expect_all(st, &d, "in files"); /* the addition stays here, since what it adds to is shipped */
-    kit_close(st);
-    r->ops->close(r);
-    t_faultfs_free(f);
-    diary_release(&d);
+        ship_put(&b, i, T0, 10);
+    ship_flush(b.st);
+    ship_add(&b, 0, T0, 5);
+    ship_put(&b, 0, T0 + 1000, 6);
+    ship_del(&b, 1, T0, T0);
+    ship_put(&b, 2, T0, 11);
+    ship_all(b.st);
+    kit_expect_all(b.st, &b.d, "in memory");
+    ship_flush(b.st);
+    ship_all(b.st);
+    kit_expect_all(b.st, &b.d, "in files"); /* the addition stays here, since what it adds to is shipped */
+    ship_end(&b);
 }
 
 /* --- what happens while a pass looks for rows --- */
@@ -478,8 +398,7 @@ bool __wrap_sto_wal_prepare(struct sto_wal *w, uint64_t gen);
 
 /* A pass that begins while a flush waits for the writers to change to a new generation. */
 static struct {
-    struct sto_store *st;
-    struct diary *d;
+    struct ship_both *b;
     bool waits, ships, puts; /* in this order */
 } switching;
 
@@ -488,10 +407,10 @@ const struct sto_mem_row *__wrap_sto_mem_walk(const struct sto_mem *mem, uint64_
     const struct sto_mem_row *row = __real_sto_mem_walk(mem, pos);
     if (!row && switching.puts) { /* the first memstore was walked */
         switching.puts = false;
-        put(switching.st, switching.d, 0, T0, 2);
-        ship_turn(switching.st); /* this is still of the old generation; then the writer changes */
-        put(switching.st, switching.d, 0, T0, 3);
-        ship_turn(switching.st);
+        ship_put(switching.b, 0, T0, 2);
+        ship_turn(switching.b->st); /* this is still of the old generation; then the writer changes */
+        ship_put(switching.b, 0, T0, 3);
+        ship_turn(switching.b->st);
     }
     return row;
 }
@@ -501,7 +420,7 @@ void __wrap_sto_engine__pump(struct sto_engine *e)
     if (switching.ships) {
         switching.ships = false;
         switching.puts = true;
-        assert_int_equal(sto_ship(switching.st, NULL), 0);
+        assert_int_equal(sto_ship(switching.b->st, NULL), 0);
         assert_false(switching.puts);
     }
     __real_sto_engine__pump(e);
@@ -519,27 +438,20 @@ bool __wrap_sto_wal_prepare(struct sto_wal *w, uint64_t gen)
 static void test_ship_sent__a_pass_sees_generations_in_order(void **state)
 {
     (void)state;
-    struct t_faultfs *f = t_faultfs_new(1);
-    struct sto_remote *r = sto_memory_remote_new(NULL);
-    struct sto_opts opts = SHIP_OPTS(f, r);
-    struct sto_store *st = kit_open(&opts);
-    struct diary d = {0};
-    put(st, &d, 0, T0, 1);
-    ship_all(st);
-    switching.st = st;
-    switching.d = &d;
+    struct ship_both b;
+    ship_begin(&b);
+    ship_put(&b, 0, T0, 1);
+    ship_all(b.st);
+    switching.b = &b;
     switching.waits = true;
-    assert_int_equal(sto_flush(st, STO_LEVEL_FILES, NULL), 0);
+    assert_int_equal(sto_flush(b.st, STO_LEVEL_FILES, NULL), 0);
     assert_false(switching.waits || switching.ships);
-    ship_all(st);
-    ship_expect(r, &d, "after the flush");
-    ship_flush(st);
-    ship_all(st);
-    ship_expect(r, &d, "at last");
-    kit_close(st);
-    r->ops->close(r);
-    t_faultfs_free(f);
-    diary_release(&d);
+    ship_all(b.st);
+    ship_expect(b.r, &b.d, "after the flush");
+    ship_flush(b.st);
+    ship_all(b.st);
+    ship_expect(b.r, &b.d, "at last");
+    ship_end(&b);
 }
 
 /* A store may have more hours than a pass remembers; hours that must be merged from files are merged nevertheless. */
@@ -547,59 +459,49 @@ static void test_ship_sent__many_hours_keep_their_additions(void **state)
 {
     (void)state;
     enum { MANY = 65536 + 8 }; /* more than are remembered */
-    struct t_faultfs *f = t_faultfs_new(1);
-    struct sto_remote *r = sto_memory_remote_new(NULL);
-    struct sto_opts opts = SHIP_OPTS(f, r);
-    struct sto_store *st = kit_open(&opts);
-    struct diary d = {0};
+    struct ship_both b;
+    ship_begin(&b);
     for (int i = 0; i < MANY; i++)
-        put(st, &d, 0, T0 - i * TS_HOUR_MS, 1);
-    assert_int_equal(kit_op(st, sto_writer(st, 0), &d, 1, STO_OP_ADD, T0, 5), 0);
-    ship_all(st); /* all but the addition */
-    ship_flush(st);
-    ship_all(st);
-    assert_int_equal(ship_stat(st, "ship.held_hours"), 1);
-    assert_int_equal(sto_drop_shipped(st, STO_MAX_TS_MS, NULL), 0);
-    assert_true(ship_stat(st, "files.points") >= 1);
-    kit_close(st);
-    r->ops->close(r);
-    t_faultfs_free(f);
-    diary_release(&d);
+        ship_put(&b, 0, T0 - i * TS_HOUR_MS, 1);
+    ship_add(&b, 1, T0, 5);
+    ship_all(b.st); /* all but the addition */
+    ship_flush(b.st);
+    ship_all(b.st);
+    assert_int_equal(ship_stat(b.st, "ship.held_hours"), 1);
+    assert_int_equal(sto_drop_shipped(b.st, STO_MAX_TS_MS, NULL), 0);
+    assert_true(ship_stat(b.st, "files.points") >= 1);
+    ship_end(&b);
 }
 
 /* Passes, flushes and merges in threads of their own, while values of the same times come. */
 static void test_ship_sent__threads_keep_the_last_values(void **state)
 {
     (void)state;
-    struct t_faultfs *f = t_faultfs_new(1);
-    struct sto_remote *r = sto_memory_remote_new(NULL);
-    struct sto_opts opts = KIT_OPTS(f, 1);
-    opts.no_background = false;
-    opts.memstore_bytes = 1 << 16;
-    opts.remote = r;
-    opts.ship_every_ms = 1;
-    struct sto_store *st = kit_open(&opts);
-    struct diary d = {0};
+    struct ship_both b;
+    ship_init(&b, 1);
+    b.opts = (struct sto_opts)KIT_OPTS(b.f, 1);
+    b.opts.no_background = false;
+    b.opts.memstore_bytes = 1 << 16;
+    b.opts.remote = b.r;
+    b.opts.ship_every_ms = 1;
+    ship_reopen(&b);
     uint64_t rnd = 1;
     for (int i = 0; i < 8000; i++) {
         unsigned series = (unsigned)(t_rand(&rnd) % N_SERIES);
         int64_t t = T0 + (int64_t)(t_rand(&rnd) % 60) * 120000;
         if (t_rand(&rnd) % 200)
-            put(st, &d, series, t, i);
+            ship_put(&b, series, t, i);
         else
-            assert_int_equal(kit_op(st, sto_writer(st, 0), &d, series, STO_OP_DEL, t, t + 600000), 0);
-        sto_writer_turn(sto_writer(st, 0));
+            ship_del(&b, series, t, t + 600000);
+        sto_writer_turn(sto_writer(b.st, 0));
         if (i % 1000 == 999)
-            assert_int_equal(sto_flush(st, i % 2000 == 999 ? STO_LEVEL_FILES : STO_LEVEL_COMPACT, NULL), 0);
+            assert_int_equal(sto_flush(b.st, i % 2000 == 999 ? STO_LEVEL_FILES : STO_LEVEL_COMPACT, NULL), 0);
     }
-    assert_int_equal(sto_flush(st, STO_LEVEL_FILES, NULL), 0);
-    assert_int_equal(sto_ship(st, NULL), 0);
-    ship_expect(r, &d, "at last");
-    kit_expect_all(st, &d, "at last");
-    kit_close(st);
-    r->ops->close(r);
-    t_faultfs_free(f);
-    diary_release(&d);
+    assert_int_equal(sto_flush(b.st, STO_LEVEL_FILES, NULL), 0);
+    assert_int_equal(sto_ship(b.st, NULL), 0);
+    ship_expect(b.r, &b.d, "at last");
+    kit_expect_all(b.st, &b.d, "at last");
+    ship_end(&b);
 }
 
 int main(void)

@@ -3,8 +3,8 @@
  *
  * A pass ships everything in files and memstores that is above the mark of its hour: deletes first, then the
  * hours, beginning with the newest. When the remote store has acknowledged an hour, its mark is set to the
- * generation up to which all points were in files when the pass began (the target); after a crash at most one hour, and what
- * only memory held, is shipped again.
+ * generation up to which all points were in files when the pass began (the target); after a crash the hours
+ * whose marks were not set yet, and what only memory held, are shipped again.
  *
  * Each operation is sent once in the ordinary case. A row of a memstore remembers how many of its operations were acknowledged, and a pass
  * sends the others, generation by generation. The pass keeps a reference to the memstores it has seen, so that the next one can send the
@@ -18,6 +18,8 @@
  *   - Additions, deletes and refused rows are not settled by sending points: an hour whose memory had them is merged when it is in files.
  *   - A delete in memory is shipped when it is in a file. Until then the remote store shows what was sent before it, and what was put after it;
  *     queries here apply it to both stores. When it is shipped, everything above the marks of its hours is sent again after it.
+ *
+ * Several hours are sent at the same time, each in steps that follow one another (ship_hours.c).
  *
  * A pass that has sent some millions of points ends, since it keeps files and memstores from being freed; another one follows at once. An
  * hour with a file that cannot be read is left alone, the others are shipped, and the pass reports the error.

@@ -77,8 +77,8 @@ static int keep_foreign(struct tsd_notes_fetched *f, const struct qry_note *list
 static int take(void *arg, const struct qry_notes_read *read, struct ts_error *err)
 {
     struct tsd_notes_fetched *f = arg;
-    const struct qry_note *list = read->notes->list;
-    size_t n_left = read->notes->n;
+    const struct qry_note *all = read->notes->list;
+    size_t at = 0;
     struct ts_buf tsuid;
     int rc = 0;
     bool any = tsd_notes_any(f->store);
@@ -86,8 +86,9 @@ static int take(void *arg, const struct qry_notes_read *read, struct ts_error *e
     for (size_t i = 0; i < read->n && rc == 0; i++) {
         const struct sto_series *s = read->series[i];
         size_t n = 0;
-        while (n < n_left && list[n].series == s)
+        while (at + n < read->notes->n && all[at + n].series == s)
             n++;
+        const struct qry_note *list = n ? all + at : NULL;
         if (qry_series_foreign(s)) {
             rc = keep_foreign(f, list, n, err);
         } else if (n || any) {
@@ -95,8 +96,7 @@ static int take(void *arg, const struct qry_notes_read *read, struct ts_error *e
             qry_tsuid(s, &tsuid);
             correct(f->store, ts_buf_get(&tsuid), read->from_ms, read->to_ms, list, n, read->stamp);
         }
-        list += n;
-        n_left -= n;
+        at += n;
     }
     ts_buf_release(&tsuid);
     return rc;

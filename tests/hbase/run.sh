@@ -11,11 +11,11 @@ trap 'tests/hbase/hbase.sh stop' EXIT
 trap 'exit 1' INT TERM
 tests/hbase/hbase.sh start || exit 1
 
-# NAME COMMAND...: one test, with the address of the gateway in TSD_HBASE_GATEWAY, at most four minutes
+# NAME COMMAND...: one test, with the address of the gateway in TSD_HBASE_GATEWAY, at most ten minutes
 try() {
     name=$1 began=$(date +%s)
     shift
-    if TSD_HBASE_GATEWAY=127.0.0.1:$HBASE_THRIFT_PORT timeout -k 10 240 "$@" >"build/hbase-$name.log" 2>&1; then
+    if TSD_HBASE_GATEWAY=127.0.0.1:$HBASE_THRIFT_PORT timeout -k 10 600 "$@" >"build/hbase-$name.log" 2>&1; then
         echo "hbase: $name passed in $(($(date +%s) - began)) s"
     else
         echo "hbase: $name FAILED, the end of build/hbase-$name.log:"

@@ -47,8 +47,6 @@ if(TARGET tsd)
   if(TEST integration_hbase_fsck)
     set_tests_properties(integration_hbase_fsck PROPERTIES ENVIRONMENT "TSD=$<TARGET_FILE:tsd>;TEST_SANITIZE=${TSD_SANITIZE}")
   endif()
-  tsd_program(drop_shipped ${CMAKE_SOURCE_DIR}/tests/hbase/drop_shipped.c)
-  target_link_libraries(drop_shipped PRIVATE storage)
   # Kills of the daemon and faults on the way to HBase; more rounds, and a real HBase: docs/TESTING.md
   tsd_program_test(hbase_kill fake_hbase_server ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/hbase/kill.py --rounds 3 --points 60000)
   if(TEST hbase_kill)

@@ -9,15 +9,11 @@ breaks off, loses answers, answers late or with exceptions. Afterwards HBase mus
 --kill-gateway kills the Thrift2 gateway too, with -9, and starts it again. --kill-server does so with HBase itself: on a local file system
 it loses puts that it has acknowledged, which `tsd hbase reship` sends again.
 
-A kill comes at any time: during the load, while the backlog is being sent, and while shipments are not answered, which the relay then holds and throws away, so
-that what the daemon believed to be sent is lost. Between two lives drop_shipped removes what the marks of the daemon say is in HBase (not with --kill-server), so that
-nothing can be sent again that is not known to be missing.
-
-Checked when the load is over and everything was shipped: the table of HBase, read without tsd, has for each series the last acknowledged value of each time or
-one sent later, no other time, and no two values of one time; the daemon of the load and one with an empty folder answer the same. Exit 0: all held.
+Checked when the load is over and everything was shipped: a daemon with an empty folder answers, for each series, the last acknowledged
+value of each time or one sent later, and no other time; the daemon of the load answers the same; no row of the table has two values of
+one time. Exit 0: all held.
 """
 import argparse
-import http.client
 import itertools
 import json
 import os
@@ -153,17 +149,14 @@ class Loaded(Daemon):
 
 
 class Faults(threading.Thread):
-    """Lets the way to HBase fail in turn with working; and the daemon writes files, so that marks can cover what was sent."""
+    """Lets the way to HBase fail in turn with working."""
 
-    def __init__(self, daemon, relay, seed, processes):
+    def __init__(self, relay, seed, processes):
         super().__init__(daemon=True)
-        self.tsd, self.relay, self.rng, self.processes, self.over = daemon, relay, random.Random(seed), processes, threading.Event()
+        self.relay, self.rng, self.processes, self.over = relay, random.Random(seed), processes, threading.Event()
 
     def run(self):
-        calm_s = self.rng.choice([0.5, 2, 5])
-        while not self.over.wait(self.rng.random() ** 2 * calm_s):
-            if self.rng.random() < 0.4:
-                self.flush()
+        while not self.over.wait(self.rng.random() ** 2):
             if self.processes and self.rng.random() < 0.15:
                 name = self.rng.choice(self.processes)
                 hbase_sh("kill", name)
@@ -174,17 +167,10 @@ class Faults(threading.Thread):
                 self.over.wait(self.rng.random() ** 2 * 3)
                 self.relay.set("pass")
 
-    def flush(self):
-        try:
-            self.tsd.flush("files")
-        except (OSError, http.client.HTTPException):
-            pass        # it was killed, or has too much to do
-
-    def end(self, mode="pass"):
-        """End with the relay in a mode; it may be called again."""
+    def end(self):
         self.over.set()
         self.join()
-        self.relay.set(mode)
+        self.relay.set("pass")
 
 
 def hbase_sh(*args):
@@ -233,28 +219,22 @@ def answer(d, st, series, a, b):
     return {t: v for r in rows for t, v in r["dps"]}
 
 
-def judge(what, st, series, a, b, have):
-    """What is wrong with the values of the times a to b of a series, as texts. have: {time: value}, which is emptied."""
-    bad, first, last = [], st.first[series], st.last[series]
-    for k in range(a, b):
-        got = have.pop(st.time(series, k), None)
-        wanted = [value(st.number, series, k, v) for v in range(max(first[k], 1), last[k] + 1)]
-        if got not in wanted and (got is not None or first[k]):
-            bad.append("%s: %s conn=%d s=%d time %d (number %d): %r, confirmed version %d of %d, of the values %r" %
-                       (what, st.metric(), st.number, series, st.time(series, k), k, got, first[k], last[k], wanted))
-    return bad + ["%s: %s conn=%d s=%d time %d: %r was never sent" % (what, st.metric(), st.number, series, t, v) for t, v in have.items()]
-
-
 def compare(what, d, streams):
     """What is wrong with the answers of a daemon, as texts; and the number of points."""
     bad, n = [], 0
     for st, series in itertools.product(streams, range(SERIES)):
-        end = len(st.last[series])
-        for a in range(0, end, WINDOW):
-            b = min(a + WINDOW, end)
-            have = answer(d, st, series, a, b if b < end else b + 10**5)
+        first, last = st.first[series], st.last[series]
+        for a in range(0, len(last), WINDOW):
+            b = min(a + WINDOW, len(last))
+            have = answer(d, st, series, a, b if b < len(last) else b + 10**5)
             n += len(have)
-            bad += judge(what, st, series, a, b, have)
+            for k in range(a, b):
+                got = have.pop(st.time(series, k), None)
+                wanted = [value(st.number, series, k, v) for v in range(max(first[k], 1), last[k] + 1)]
+                if got not in wanted and (got is not None or first[k]):
+                    bad.append("%s: %s conn=%d s=%d time %d (number %d): %r, confirmed version %d of %d, of the values %r" %
+                               (what, st.metric(), st.number, series, st.time(series, k), k, got, first[k], last[k], wanted))
+            bad += ["%s: %s conn=%d s=%d time %d: %r was never sent" % (what, st.metric(), st.number, series, t, v) for t, v in have.items()]
     return bad, n
 
 
@@ -283,67 +263,22 @@ def cell_points(qualifier, data):
         raise ValueError("a cell with qualifier %s has %d bytes after its points" % (qualifier.hex(), len(data) - used))
 
 
-def number(is_float, data):
-    return struct.unpack(">f" if len(data) == 4 else ">d", data)[0] if is_float else int.from_bytes(data, "big", signed=True)
-
-
-def names(g, table):
-    """{(kind, id): name} of the table of ids."""
-    return {(kind, uid): name.decode() for uid, cells in g.rows(table) for (family, kind), name in cells.items() if family == b"name"}
-
-
-def compare_table(g, tables, salt_width, streams):
-    """What is wrong with the rows of the data table, as texts; number of rows, cells and points."""
-    bad, n_rows, n_cells, n_points, have, known = [], 0, 0, 0, {}, names(g, tables[1])
-    for key, cells in g.rows(tables[0]):
-        seen, at = {}, salt_width
+def duplicates(g, table):
+    """Rows with two values of one time, as texts; number of rows, cells and points."""
+    bad, n_rows, n_cells, n_points = [], 0, 0, 0
+    for key, cells in g.rows(table):
+        seen = {}
         n_rows, n_cells = n_rows + 1, n_cells + len(cells)
         for (_, qualifier), data in cells.items():
-            for offset, is_float, point in cell_points(qualifier, data):
-                if seen.setdefault(offset, (is_float, point)) != (is_float, point):
-                    bad.append("row %s has two values at offset %d ms: %r and %r" % (key.hex(), offset, seen[offset], (is_float, point)))
-        metric, hour_ms = known[b"metrics", key[at:at + 3]], struct.unpack_from(">I", key, at + 3)[0] * 1000
-        tags = {known[b"tagk", key[i:i + 3]]: known[b"tagv", key[i + 3:i + 6]] for i in range(at + 7, len(key), 6)}
-        points = have.setdefault((metric, tags["conn"], tags["s"]), {})
-        points.update((hour_ms + offset, number(*point)) for offset, point in seen.items())
+            for offset, is_float, number in cell_points(qualifier, data):
+                if seen.setdefault(offset, (is_float, number)) != (is_float, number):
+                    bad.append("row %s has two values at offset %d ms: %r and %r" % (key.hex(), offset, seen[offset], (is_float, number)))
         n_points += len(seen)
-    for st, series in itertools.product(streams, range(SERIES)):
-        bad += judge("the table", st, series, 0, len(st.last[series]), have.pop((st.metric(), str(st.number), str(series)), {}))
-    return bad + ["the table has points of %s, which nobody sent" % (s,) for s in have], n_rows, n_cells, n_points
+    return bad, n_rows, n_cells, n_points
 
 
-def wait_for_moment(rng, d, relay, streams, faults):
-    """Wait until the daemon is to be killed. How, as text."""
-    how = rng.choice(["during the load", "while it sends the backlog", "while nothing is answered", "while nothing is answered"])
-    part = 0 if rng.random() < 0.3 else rng.random()
-    for st in streams:
-        st.join(rng.random() if how == "during the load" or rng.random() < 0.3 else 600)
-    if how == "during the load":
-        return how
-    if rng.random() < 0.7:
-        faults.end()
-    end = time.monotonic() + 20
-    while (now := stats(d))["tsd.hbase.shipped_points"] < part * now["tsd.storage.points.applied"] and time.monotonic() < end:
-        time.sleep(0.02)
-    if rng.random() < 0.5:      # a pass or more that sets marks
-        faults.end()
-        d.flush("files")
-        time.sleep(rng.random() * 3)
-    if how == "while nothing is answered":
-        faults.end(rng.choice(["hang", "drop", "mute", "denied"]))
-        d.flush("files")
-    time.sleep(rng.random() * 3)
-    return how
-
-
-def drop_shipped(d):
-    """Remove the files of a daemon that does not run which its marks cover; what was done, as text."""
-    p = subprocess.run([os.path.join(os.path.dirname(binary()), "tests", "drop_shipped"), d.data], check=True, stdout=subprocess.PIPE, text=True)
-    return ", then " + p.stdout.strip()
-
-
-def load(a, rng, d, relay, streams, drops):
-    """The rounds: load, faults, a kill. drops: remove what was shipped between two lives."""
+def load(a, rng, d, relay, streams):
+    """The rounds: load, faults, a kill."""
     processes = ["thrift"] * a.kill_gateway + ["hbase"] * a.kill_server
     for i in range(1, a.rounds + 1):
         d.keys.update(wal_sync=rng.choice(["always", "interval", "none"]), hbase_ship=rng.choice(["at_once", 1, 2]))
@@ -351,20 +286,26 @@ def load(a, rng, d, relay, streams, drops):
         for st in streams:
             st.begin(d, rng.random(), a.points // a.rounds // len(streams))
             st.start()
-        faults = Faults(d, relay, rng.random(), processes)
+        faults = Faults(relay, rng.random(), processes)
         faults.start()
-        how = wait_for_moment(rng, d, relay, streams, faults)
-        shipped, n_held = stats(d), relay.n_held
+        if rng.random() < 0.5:      # a kill under load; otherwise one while the backlog is being shipped
+            streams[0].join(rng.random() * 3)
+        else:
+            for st in streams:
+                st.join(600)
+            some, end = rng.choice([0, 1, 10000]), time.monotonic() + 20
+            while stats(d)["tsd.hbase.shipped_points"] < some and time.monotonic() < end:
+                time.sleep(0.1)
+            time.sleep(rng.random() * 2)
+        shipped = stats(d)
         d.kill()
-        faults.end("drop" if rng.random() < 0.7 else "pass")
         for st in streams:
             st.join(60)
             if st.problem or st.is_alive():
                 sys.exit("%s conn=%d: %s" % (st.metric(), st.number, st.problem or "the client hangs"))
-        relay.set("pass")
-        removed = drop_shipped(d) if drops and rng.random() < 0.6 else ""
-        print("round %d of %d, killed %s (the relay held %d reads)%s: %d points sent, %d confirmed; before this kill %d points were shipped, %d calls repeated, %d not answered in time, %d answered with an exception, %d passes failed" %
-              (i, a.rounds, how, n_held, removed, sum(st.n_sent for st in streams), sum(st.n_confirmed for st in streams),
+        faults.end()
+        print("round %d of %d: %d points sent, %d confirmed; before this kill %d points were shipped, %d calls repeated, %d not answered in time, %d answered with an exception, %d passes failed" %
+              (i, a.rounds, sum(st.n_sent for st in streams), sum(st.n_confirmed for st in streams),
                *(shipped["tsd." + k] for k in ("hbase.shipped_points", "hbase.call_repeats", "hbase.call_timeouts", "hbase.call_exceptions", "storage.ship.errors"))),
               flush=True)
 
@@ -375,19 +316,19 @@ def reship(d, streams):
     d.run("hbase", "reship", "--from", str(min(hours)), "--to", str(max(ends)), "--port", str(d.port))
 
 
-def check(a, d, keys, g, tables, streams):
+def check(a, d, keys, g, table, streams):
     d.keys["hbase_ship"] = "at_once"
     d.start(2)
     caught_up(d)
     if a.kill_server:
         reship(d, streams)
         caught_up(d)
-    bad, n_rows, n_cells, n_points = compare_table(g, tables, keys["hbase_salt_width"], streams)
-    more, n = compare("the daemon of the load", d, streams)
-    bad += more
+    bad, n = compare("the daemon of the load", d, streams)
     with Daemon(workers=2, **keys) as empty:
         more, n_remote = compare("HBase", empty, streams)
         bad += more + same(streams, d, empty)
+    more, n_rows, n_cells, n_points = duplicates(g, table)
+    bad += more
     if not n == n_remote == n_points:
         bad.append("%d points in the daemon of the load, %d in the answers from HBase, %d in its table" % (n, n_remote, n_points))
     for text in bad[:20]:
@@ -427,9 +368,9 @@ def run(a, host, port):
     keep = 8760 if a.kill_server else rng.choice([1, 8760])
     d = Loaded(workers=2, memstore_bytes="1M", hbase_gateways="127.0.0.1:%d" % relay.port, hbase_timeout_ms=1500, hbase_connect_timeout_ms=500,
                hbase_keep_local_h=keep, hbase_compact=rng.choice(["true", "true", "false"]), **keys)
-    load(a, rng, d, relay, streams, not a.kill_server)
+    load(a, rng, d, relay, streams)
     g = Gateway(host, port)
-    check(a, d, dict(keys, hbase_gateways="%s:%d" % (host, port)), g, tables, streams)
+    check(a, d, dict(keys, hbase_gateways="%s:%d" % (host, port)), g, tables[0], streams)
     for name in tables:
         try:
             g.drop(name)

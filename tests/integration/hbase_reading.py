@@ -91,7 +91,7 @@ def main():
     keys = {"hbase_%s_table" % part: name for part, name in zip(("data", "uid", "tree", "meta"), tables)}
     keys.update(remote="hbase", hbase_gateways="%s:%s" % (host, port))
     create_tables(host, port, {k: v for k, v in keys.items() if k.endswith("_table")})
-    with Daemon(workers=2, hbase_ship=1, meta_allow_delete="true", **keys) as d:
+    with Daemon(query_timeout_ms=600000, workers=2, hbase_ship=1, meta_allow_delete="true", **keys) as d:
         d.send("put hr.m %d 42 h=a\n" % HOUR)
         d.sync()
         ids = until("ids", lambda: (lambda n: n if sum(map(len, n.values())) == 3 else None)(names(g.scan(tables[1]))))
@@ -103,7 +103,7 @@ def main():
         until("everything is in HBase", lambda: len({key for key, _ in g.rows(tables[0]) if key[:3].hex() == metric}) >= hours + 1)
         ask_all = "/api/query?start=%d&end=%d&m=sum:0all-count:hr.m" % (HOUR - hours * 3600, HOUR + 3600)
         check("all points", sum(d.api(ask_all)[0]["dps"].values()), hours * 3600)
-    with Daemon(workers=2, query_max_bytes=6 << 20, **keys) as other:
+    with Daemon(query_timeout_ms=600000, workers=2, query_max_bytes=6 << 20, **keys) as other:
         check("a daemon without points and with little memory answers", sum(other.api(ask_all)[0]["dps"].values()), hours * 3600)
         check("and has not held them all", {a["account"]: a for a in other.api("/api/admin/memory")["accounts"]}["queries"]["peakBytes"] <= 6 << 20)
         check("annotations of a series that it does not know", notes_of(other), [(3601, "in a row of its own")])

@@ -135,6 +135,59 @@ static int copy_lists(const struct sto_manifest_state *s, const struct sto_manif
     return ts_error_set(err, TS_ENOMEM, "no memory for the ship marks of the manifest");
 }
 
+/* Apply the files of an edit; out->files has room for them. NULL, or how the edit contradicts the state, of *file_no. */
+static const char *apply_files(const struct sto_manifest_edit *e, struct sto_manifest_state *out,
+                               uint64_t *file_no)
+{
+    for (size_t i = 0; i < e->n_remove; i++) {
+        *file_no = e->remove[i];
+        size_t k = find_file(out->files, out->n_files, *file_no);
+        if (k == SIZE_MAX)
+            return "removes a file that is not listed";
+        out->files[k] = out->files[--out->n_files];
+    }
+    for (size_t i = 0; i < e->n_add; i++) {
+        *file_no = e->add[i].file_no;
+        if (*file_no == 0 || *file_no == UINT64_MAX)
+            return "adds a file with an invalid number";
+        if (find_file(out->files, out->n_files, *file_no) != SIZE_MAX)
+            return "adds a file that is listed already";
+        out->files[out->n_files++] = e->add[i];
+        if (*file_no >= out->next_file_no)
+            out->next_file_no = *file_no + 1;
+    }
+    return NULL;
+}
+
+/* How an edit contradicts the state before it (s) in what it says of retention, or NULL. out: the state after it. */
+static const char *check_cutoff(const struct sto_manifest_state *s, const struct sto_manifest_edit *e,
+                                const struct sto_manifest_state *out, uint64_t *number)
+{
+    for (size_t i = 0; i < out->n_files && e->cutoff_gen && e->cutoff_ms < s->cutoff_ms; i++) {
+        const struct sto_sst_info *f = &out->files[i];
+        *number = f->file_no;
+        if (f->n_points && f->gen_hi < s->cutoff_gen && f->min_ms < s->cutoff_ms)
+            return "restores points that retention removed, of file";
+    }
+    *number = out->cutoff_gen;
+    return out->cutoff_gen > out->flushed_gen + 1 ? "removes points in memory, of generations below" : NULL;
+}
+
+/* The same for the marks of what was shipped. */
+static const char *check_marks(const struct sto_manifest_state *s, const struct sto_manifest_edit *e,
+                               const struct sto_manifest_state *out, uint64_t *number)
+{
+    const struct sto_mark_list *marks = e->marks ? e->marks : &s->marks;
+    *number = sto_mark_highest(marks);
+    if (!sto_mark_list_valid(marks, out->flushed_gen))
+        return "has ship marks that are out of order or cover points in memory, up to generation";
+    *number = 0;
+    if ((e->sent && !sto_mark_list_valid(e->sent, 1)) || (e->again && !sto_mark_list_valid(e->again, 1)) ||
+        (e->past && !sto_mark_history_valid(e->past, out->flushed_gen)))
+        return "has hours that are out of order";
+    return NULL;
+}
+
 /* Compute the state after an edit; all of its arrays are new. code: the error for an edit that
  * contradicts the state. */
 static int next_state(const struct sto_manifest_state *s, const struct sto_manifest_edit *e, int code,
@@ -156,52 +209,17 @@ static int next_state(const struct sto_manifest_state *s, const struct sto_manif
         return ts_error_set(err, TS_ENOMEM, "no memory for %zu files of the manifest", s->n_files + e->n_add);
     if (s->n_files)
         memcpy(out->files, s->files, s->n_files * sizeof(*s->files));
-    const char *what = NULL;
-    uint64_t file_no = 0;
-    for (size_t i = 0; i < e->n_remove && !what; i++) {
-        file_no = e->remove[i];
-        size_t k = find_file(out->files, out->n_files, file_no);
-        if (k == SIZE_MAX)
-            what = "removes a file that is not listed";
-        else
-            out->files[k] = out->files[--out->n_files];
-    }
-    for (size_t i = 0; i < e->n_add && !what; i++) {
-        file_no = e->add[i].file_no;
-        if (file_no == 0 || file_no == UINT64_MAX)
-            what = "adds a file with an invalid number";
-        else if (find_file(out->files, out->n_files, file_no) != SIZE_MAX)
-            what = "adds a file that is listed already";
-        out->files[out->n_files++] = e->add[i];
-        if (file_no >= out->next_file_no)
-            out->next_file_no = file_no + 1;
-    }
-    for (size_t i = 0; i < out->n_files && e->cutoff_gen && e->cutoff_ms < s->cutoff_ms && !what; i++) {
-        const struct sto_sst_info *f = &out->files[i];
-        file_no = f->file_no;
-        if (f->n_points && f->gen_hi < s->cutoff_gen && f->min_ms < s->cutoff_ms)
-            what = "restores points that retention removed, of file";
-    }
-    if (!what && out->cutoff_gen > out->flushed_gen + 1) {
-        file_no = out->cutoff_gen;
-        what = "removes points in memory, of generations below";
-    }
-    const struct sto_mark_list *marks = e->marks ? e->marks : &s->marks;
-    if (!what && !sto_mark_list_valid(marks, out->flushed_gen)) {
-        file_no = sto_mark_highest(marks);
-        what = "has ship marks that are out of order or cover points in memory, up to generation";
-    }
-    if (!what &&
-        ((e->sent && !sto_mark_list_valid(e->sent, 1)) || (e->again && !sto_mark_list_valid(e->again, 1)) ||
-         (e->past && !sto_mark_history_valid(e->past, out->flushed_gen)))) {
-        file_no = 0;
-        what = "has hours that are out of order";
-    }
+    uint64_t number = 0;
+    const char *what = apply_files(e, out, &number);
+    if (!what)
+        what = check_cutoff(s, e, out, &number);
+    if (!what)
+        what = check_marks(s, e, out, &number);
     if (!what)
         return copy_lists(s, e, out, err);
     ts_free(out->files);
     out->files = NULL;
-    return ts_error_set(err, code, "manifest edit %s: %llu", what, (unsigned long long)file_no);
+    return ts_error_set(err, code, "manifest edit %s: %llu", what, (unsigned long long)number);
 }
 
 /* Replace the state by next, which has arrays of its own. */

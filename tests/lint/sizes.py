@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Files of at most 600 lines, functions of at most 120; --table prints the modules and lines of each room."""
+"""Files of at most 600 lines, functions of at most 60; --table prints the modules and lines of each room."""
 import re
 import sys
 
 import ctext
 
-MAX_FILE, MAX_FUNCTION = 600, 120
+MAX_FILE, MAX_FUNCTION = 600, 60
 
 
 def functions(text):

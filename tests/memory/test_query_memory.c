@@ -188,12 +188,55 @@ static int on_exp(void *arg, const struct qry_exp_result *r, struct ts_error *er
     return 0;
 }
 
+/* A query of m, parsed from its parameters. */
+static int run_spec(size_t row, const struct qry_param *p, size_t n_params, struct ts_pool *with,
+                    struct qry_limit *limit, struct ts_arena *arena, uint64_t *n, struct ts_error *err)
+{
+    struct qry_spec spec;
+    struct qry_explain x;
+    int rc = qry_parse_params(p, n_params, DAY_S * 1000, false, arena, &spec, err);
+    if (rc)
+        return rc;
+    switch (rows[row].kind) {
+    case TOTALS:
+        return qry_totals(st, with, &spec, limit, on_total, n, err);
+    case TABLE:
+        return qry_table(st, with, &spec, limit, on_head, on_total, n, err);
+    case SERIES:
+        return qry_run(st, with, &spec, limit, on_series, n, err);
+    case DELETE:
+        return qry_delete_find(st, &spec, limit, on_target, n, err);
+    default:
+        ++*n;
+        return qry_explain(st, &spec, limit, 0, arena, &x, err);
+    }
+}
+
+/* Two metrics in a formula. */
+static int run_exp(size_t row, const char *start, const char *end, struct ts_pool *with,
+                   struct qry_limit *limit, struct ts_arena *arena, uint64_t *n, struct ts_error *err)
+{
+    struct qry_exp q;
+    char body[600];
+    snprintf(body, sizeof body,
+             "{\"time\":{\"start\":\"%s\",\"end\":\"%s\",\"aggregator\":\"sum\"},"
+             "\"metrics\":[{\"id\":\"a\",\"metric\":\"%s\",\"filter\":\"f\"},{\"id\":\"b\",\"metric\":\"%"
+             "s\",\"filter\":\"f\"}],"
+             "\"filters\":[{\"id\":\"f\",\"tags\":[{\"tagk\":\"host\",\"type\":\"wildcard\",\"filter\":"
+             "\"*\",\"groupBy\":true}]}],"
+             "\"expressions\":[{\"id\":\"e\",\"expr\":\"a * 2 + b\"}],\"outputs\":[{\"id\":\"e\"}]}",
+             start, end, rows[row].m, rows[row].m);
+    int rc = qry_exp_parse(ts_slice_str(body), DAY_S * 1000, false, arena, &q, err);
+    if (rc == 0)
+        rc = qry_exp_run(st, with, &q, limit, on_exp, n, err);
+    return rc;
+}
+
 static int run(size_t row, struct ts_pool *with, struct qry_limit *limit, struct ts_error *err)
 {
     char start[32], end[32];
     uint64_t n = 0;
     struct ts_arena arena;
-    struct qry_spec spec;
     snprintf(start, sizeof start, "%lld", (long long)DAY_S);
     snprintf(end, sizeof end, "%lld", (long long)(DAY_S + rows[row].days * 86400));
     struct qry_param p[] = {{TS_SLICE_LIT("start"), ts_slice_str(start)},
@@ -221,22 +264,9 @@ static int run(size_t row, struct ts_pool *with, struct qry_limit *limit, struct
     case TABLE:
     case SERIES:
     case DELETE:
-    case EXPLAIN: {
-        struct qry_explain x;
-        rc = qry_parse_params(p, n_params, DAY_S * 1000, false, &arena, &spec, err);
-        if (rc == 0 && rows[row].kind == TOTALS)
-            rc = qry_totals(st, with, &spec, limit, on_total, &n, err);
-        else if (rc == 0 && rows[row].kind == TABLE)
-            rc = qry_table(st, with, &spec, limit, on_head, on_total, &n, err);
-        else if (rc == 0 && rows[row].kind == SERIES)
-            rc = qry_run(st, with, &spec, limit, on_series, &n, err);
-        else if (rc == 0 && rows[row].kind == DELETE)
-            rc = qry_delete_find(st, &spec, limit, on_target, &n, err);
-        else if (rc == 0)
-            rc = qry_explain(st, &spec, limit, 0, &arena, &x, err);
-        n += rows[row].kind == EXPLAIN;
+    case EXPLAIN:
+        rc = run_spec(row, p, n_params, with, limit, &arena, &n, err);
         break;
-    }
     case GEXP: {
         struct qry_gexp g;
         p[2].name = TS_SLICE_LIT("exp");
@@ -245,22 +275,9 @@ static int run(size_t row, struct ts_pool *with, struct qry_limit *limit, struct
             rc = qry_gexp_run(st, with, &g, limit, on_series, &n, err);
         break;
     }
-    case EXP: {
-        struct qry_exp q;
-        char body[600];
-        snprintf(body, sizeof body,
-                 "{\"time\":{\"start\":\"%s\",\"end\":\"%s\",\"aggregator\":\"sum\"},"
-                 "\"metrics\":[{\"id\":\"a\",\"metric\":\"%s\",\"filter\":\"f\"},{\"id\":\"b\",\"metric\":\"%"
-                 "s\",\"filter\":\"f\"}],"
-                 "\"filters\":[{\"id\":\"f\",\"tags\":[{\"tagk\":\"host\",\"type\":\"wildcard\",\"filter\":"
-                 "\"*\",\"groupBy\":true}]}],"
-                 "\"expressions\":[{\"id\":\"e\",\"expr\":\"a * 2 + b\"}],\"outputs\":[{\"id\":\"e\"}]}",
-                 start, end, rows[row].m, rows[row].m);
-        rc = qry_exp_parse(ts_slice_str(body), DAY_S * 1000, false, &arena, &q, err);
-        if (rc == 0)
-            rc = qry_exp_run(st, with, &q, limit, on_exp, &n, err);
+    case EXP:
+        rc = run_exp(row, start, end, with, limit, &arena, &n, err);
         break;
-    }
     default: {
         struct qry_last_request ask = {
             .timeseries = ts_slice_str(rows[row].m), .n = 500, .now_ms = DAY_S * 1000};

@@ -388,6 +388,35 @@ static void all_release(struct t_all *t)
     col_web_logs_release(&t->logs);
 }
 
+/* A followed log with a part that was read to its end and one that is being read. */
+static void set_places(struct col_web_tail *t)
+{
+    t->floor_ms = 7;
+    t->seen_ms = 8;
+    *col_web_place_add(t, COL_WEB_PAST) =
+        (struct col_web_place){.tail = t, .role = COL_WEB_PAST, .head = {1024, 42}, .off = COL_WEB_OFF_ALL};
+    *col_web_place_add(t, COL_WEB_CURRENT) = (struct col_web_place){.tail = t,
+                                                                    .role = COL_WEB_CURRENT,
+                                                                    .head = {77, 0xfedcba9876543210u},
+                                                                    .off = 12345678901,
+                                                                    .skip = true,
+                                                                    .dev = 1,
+                                                                    .ino = UINT64_MAX >> 1,
+                                                                    .kind = COL_WEB_KIND_COMMON,
+                                                                    .mtime_ms = 99,
+                                                                    .seen_ms = 98};
+}
+
+static void check_places(const struct col_web_tail *t)
+{
+    assert_true(t->floor_ms == 7 && t->seen_ms == 8 && t->n_places == 2);
+    assert_true(t->places[0]->role == COL_WEB_PAST && t->places[0]->head.hash == 42 &&
+                t->places[0]->off == COL_WEB_OFF_ALL);
+    assert_true(t->places[1]->off == 12345678901 && t->places[1]->skip && t->places[1]->seen_ms == 98);
+    assert_true(t->places[1]->head.hash == 0xfedcba9876543210u);
+    assert_int_equal(t->places[1]->kind, COL_WEB_KIND_COMMON);
+}
+
 static void test_weblog_count__the_checkpoint_comes_back(void **state)
 {
     struct t_all a, b;
@@ -408,20 +437,7 @@ static void test_weblog_count__the_checkpoint_comes_back(void **state)
     struct col_web_tail *t = col_web_follow_restore(&a.follow, path);
     assert_non_null(t);
     assert_null(col_web_follow_restore(&a.follow, path));
-    t->floor_ms = 7;
-    t->seen_ms = 8;
-    *col_web_place_add(t, COL_WEB_PAST) =
-        (struct col_web_place){.tail = t, .role = COL_WEB_PAST, .head = {1024, 42}, .off = COL_WEB_OFF_ALL};
-    *col_web_place_add(t, COL_WEB_CURRENT) = (struct col_web_place){.tail = t,
-                                                                    .role = COL_WEB_CURRENT,
-                                                                    .head = {77, 0xfedcba9876543210u},
-                                                                    .off = 12345678901,
-                                                                    .skip = true,
-                                                                    .dev = 1,
-                                                                    .ino = UINT64_MAX >> 1,
-                                                                    .kind = COL_WEB_KIND_COMMON,
-                                                                    .mtime_ms = 99,
-                                                                    .seen_ms = 98};
+    set_places(t);
     col_web_follow_inherit(&a.follow, &(struct col_web_head){1024, 43}, true);
     assert_int_equal(col_web_state_save(&a.st, NULL), 0);
     assert_int_equal(col_web_state_load(&b.st, 500, NULL), 0);
@@ -434,12 +450,7 @@ static void test_weblog_count__the_checkpoint_comes_back(void **state)
     assert_int_equal(b.follow.n_tails, 1);
     t = b.follow.tails[0];
     assert_string_equal(t->path, path);
-    assert_true(t->floor_ms == 7 && t->seen_ms == 8 && t->n_places == 2);
-    assert_true(t->places[0]->role == COL_WEB_PAST && t->places[0]->head.hash == 42 &&
-                t->places[0]->off == COL_WEB_OFF_ALL);
-    assert_true(t->places[1]->off == 12345678901 && t->places[1]->skip && t->places[1]->seen_ms == 98);
-    assert_true(t->places[1]->head.hash == 0xfedcba9876543210u);
-    assert_int_equal(t->places[1]->kind, COL_WEB_KIND_COMMON);
+    check_places(t);
     assert_true(b.follow.n_inherited == 1 && b.follow.inherited[0].hash == 43 && b.follow.inherited_past[0]);
     hit(&a.count, 60, "d", "/", 200, 3, 0); /* both go on alike */
     hit(&b.count, 60, "d", "/", 200, 3, 0);

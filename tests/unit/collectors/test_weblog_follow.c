@@ -317,58 +317,60 @@ static void test_weblog_follow__what_is_not_there_is_told_at_the_start(void **st
     }
 }
 
+/* Files and the domains that their names tell. */
+static const char *const domains[][2] = {
+    {"/l/example.org.access.log", "example.org"},
+    {"/l/access.log", ""},
+    {"/l/example.org_ssl_access.log.2.gz", "example.org"},
+    {"/l/access_log-20261121", ""},
+    {"/l/other_vhosts_access.log", ""},
+    {"/l/shop-access.log", "shop"},
+    /* Tomcat: a file a day, by its fileDateFormat; rotatelogs and cronolog likewise */
+    {"/l/localhost_access_log.2026-11-20.txt", ""},
+    {"/l/localhost_access_log.2026-11-21.txt.gz", ""},
+    {"/l/localhost_access_log.2026-11-20.07.txt", ""},
+    {"/l/localhost_access_log.txt", ""},
+    {"/l/localhost_access_log.20261120.log", ""},
+    {"/l/example.org_access_log.2026-11-20.txt", "example.org"},
+    {"/l/example.org.2026-11-20.txt", "example.org"},
+    {"/l/example.org-20261120.log", "example.org"},
+    {"/l/example.org-2026112007.log", "example.org"},
+    {"/l/access-20260206.log", ""},
+    {"/l/2026-11-20.log", ""},
+    /* IIS: by day, hour, month, size; with fields of its own */
+    {"/l/u_ex261119.log", ""},
+    {"/l/u_ex26111907.log", ""},
+    {"/l/u_ex2611.log.gz", ""},
+    {"/l/u_ex261119_x.log", ""},
+    {"/l/u_extend12.log", ""},
+    {"/l/ex261119.log", ""},
+    /* no dates, no names of IIS */
+    {"/l/shop-24.log", "shop-24"},
+    {"/l/shop-12345678.txt", "shop-12345678"},
+    {"/l/shop-20260031.txt", "shop-20260031"},
+    {"/l/shop-20261231.txt", "shop"},
+    {"/l/shop-20261301.txt", "shop-20261301"},
+    {"/l/u_x.log", "u_x"},
+    {"/l/u_123.log", "u_123"},
+    {"/l/in2024.log", "in2024"},
+    {"/l/x20261120.log", "x20261120"},
+    {"/l/ex.org.log", "ex.org"},
+    {"/l/ex1.log", "ex1"},
+    {"/l/in.log", "in"},
+    {"/l/localhost.log", "localhost"}};
+
 static void test_weblog_follow__domains(void **state)
 {
     struct col_web_log log;
     struct col_web_hit h;
-    static const char *const files[][2] = {
-        {"/l/example.org.access.log", "example.org"},
-        {"/l/access.log", ""},
-        {"/l/example.org_ssl_access.log.2.gz", "example.org"},
-        {"/l/access_log-20261121", ""},
-        {"/l/other_vhosts_access.log", ""},
-        {"/l/shop-access.log", "shop"},
-        /* Tomcat: a file a day, by its fileDateFormat; rotatelogs and cronolog likewise */
-        {"/l/localhost_access_log.2026-11-20.txt", ""},
-        {"/l/localhost_access_log.2026-11-21.txt.gz", ""},
-        {"/l/localhost_access_log.2026-11-20.07.txt", ""},
-        {"/l/localhost_access_log.txt", ""},
-        {"/l/localhost_access_log.20261120.log", ""},
-        {"/l/example.org_access_log.2026-11-20.txt", "example.org"},
-        {"/l/example.org.2026-11-20.txt", "example.org"},
-        {"/l/example.org-20261120.log", "example.org"},
-        {"/l/example.org-2026112007.log", "example.org"},
-        {"/l/access-20260206.log", ""},
-        {"/l/2026-11-20.log", ""},
-        /* IIS: by day, hour, month, size; with fields of its own */
-        {"/l/u_ex261119.log", ""},
-        {"/l/u_ex26111907.log", ""},
-        {"/l/u_ex2611.log.gz", ""},
-        {"/l/u_ex261119_x.log", ""},
-        {"/l/u_extend12.log", ""},
-        {"/l/ex261119.log", ""},
-        /* no dates, no names of IIS */
-        {"/l/shop-24.log", "shop-24"},
-        {"/l/shop-12345678.txt", "shop-12345678"},
-        {"/l/shop-20260031.txt", "shop-20260031"},
-        {"/l/shop-20261231.txt", "shop"},
-        {"/l/shop-20261301.txt", "shop-20261301"},
-        {"/l/u_x.log", "u_x"},
-        {"/l/u_123.log", "u_123"},
-        {"/l/in2024.log", "in2024"},
-        {"/l/x20261120.log", "x20261120"},
-        {"/l/ex.org.log", "ex.org"},
-        {"/l/ex1.log", "ex1"},
-        {"/l/in.log", "in"},
-        {"/l/localhost.log", "localhost"}};
     (void)state;
     col_web_hit_init(&h);
     h.referrer = TS_SLICE_LIT("http://r.org/");
     h.client = TS_SLICE_LIT("x.c.org");
     assert_int_equal(col_web_log_init(&log, "combined", "auto", NULL), 0);
-    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
-        if (!ts_slice_is(col_web_domain(&log, files[i][0], &h), files[i][1]))
-            fail_msg("%s has another domain than \"%s\"", files[i][0], files[i][1]);
+    for (size_t i = 0; i < sizeof(domains) / sizeof(*domains); i++)
+        if (!ts_slice_is(col_web_domain(&log, domains[i][0], &h), domains[i][1]))
+            fail_msg("%s has another domain than \"%s\"", domains[i][0], domains[i][1]);
     h.domain = TS_SLICE_LIT("v.org:80");
     assert_true(ts_slice_is(col_web_domain(&log, "/l/f.org.log", &h), "v.org"));
     static const char *const words[][2] = {{"vhost", "v.org"},

@@ -143,11 +143,18 @@ static void follow_once(struct t_collector *c)
     col_weblog.release(c->state);
 }
 
+/* Files "line", a request in the common format, and "iis", a log of IIS with two. */
+static void write_lines(const char *dir)
+{
+    sh(dir, "mkdir state; echo '1.1.1.1 - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 1' >line; "
+            "printf '#Fields: date time cs-uri-stem sc-status\\n2015-05-17 10:05:03 /a 200\\n"
+            "2015-05-17 10:05:04 /a 200\\n' >iis");
+}
+
 /* An import takes what is there, a collector that begins later goes on behind it, in a log that has grown, in one that was rotated since, and
  * behind an import that was killed; the import may be repeated at any time. Lines that the import has not seen whole are the collector's. */
 static void test_weblog_import__import_first_and_follow_then(void **state)
 {
-    static const char line[] = "1.1.1.1 - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 1\n";
     static const struct {
         const char *before, *after; /* what becomes of the log, and of it again when it was imported */
         bool killed;                /* the import */
@@ -179,11 +186,7 @@ static void test_weblog_import__import_first_and_follow_then(void **state)
         char dir[] = "/tmp/tsd-test-weblog-XXXXXX", log[80], text[400];
         assert_non_null(mkdtemp(dir));
         snprintf(log, sizeof(log), "%s/a.log", dir);
-        snprintf(text, sizeof(text),
-                 "mkdir state; echo '%.*s' >line; printf '#Fields: date time cs-uri-stem sc-status\\n"
-                 "2015-05-17 10:05:03 /a 200\\n2015-05-17 10:05:04 /a 200\\n' >iis",
-                 (int)sizeof(line) - 2, line);
-        sh(dir, text);
+        write_lines(dir);
         snprintf(text, sizeof(text), "%s/state", dir);
         set(c.conf, "collect_dir", text);
         sh(dir, cases[i].before);

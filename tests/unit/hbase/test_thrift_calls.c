@@ -247,6 +247,16 @@ static void test_thrift_calls__rows_are_read_in_place(void **state)
     assert_int_equal(sto_thrift_row_next(&row, &cell, &err), 0);
     assert_int_equal(sto_thrift_row(&it, &row, &err), 0);
     ts_buf_release(&b);
+}
+
+static void test_thrift_calls__rows_are_skipped_and_may_be_missing(void **state)
+{
+    (void)state;
+    struct ts_buf b;
+    struct ts_error err;
+    struct sto_thrift_reply reply;
+    struct sto_thrift_items it;
+    struct sto_thrift_row row;
     assert_int_equal(/* the first row's cells need not be read */
                      open_reply(&b, STO_THRIFT_GET_MULTIPLE,
                                 "80010002 0000000b 'getMultiple' 00000007 0f0000 0c 00000002 " T_ROWS "00",
@@ -450,6 +460,7 @@ int main(void)
         cmocka_unit_test(test_thrift_calls__tables),
         cmocka_unit_test(test_thrift_calls__requests_have_a_limit),
         cmocka_unit_test(test_thrift_calls__rows_are_read_in_place),
+        cmocka_unit_test(test_thrift_calls__rows_are_skipped_and_may_be_missing),
         cmocka_unit_test(test_thrift_calls__small_results),
         cmocka_unit_test(test_thrift_calls__tables_and_regions),
         cmocka_unit_test(test_thrift_calls__exceptions_are_errors_with_text),

@@ -47,86 +47,87 @@ struct row {
     double plain, compat; /* result in row 0: a = 7, b = 2, c = 0, n = NaN */
 };
 
+static const struct row means[] = {
+    {"a + b", 9, 9},
+    {"a - b - b", 3, 3}, /* from left to right */
+    {"a - (b - b)", 7, 7},
+    {"a + b * 3", 13, 13},
+    {"(a + b) * 3", 27, 27},
+    {"a / b", 3.5, 3.5},
+    {"a % b", 1, 1},
+    {"-a % 4", -3, -3}, /* the sign of the dividend */
+    {"a / 0", 0, 0},    /* E65 */
+    {"a / c", 0, 0},
+    {"a % c", 0, 0},
+    {"n / 0", 0, 0},
+    {"-a", -7, -7},
+    {"--a", 7, 7},
+    {"a--b", 9, 9},
+    {"a * -b", -14, -14},
+    {"!a", 0, 0},
+    {"!c", 1, 1},
+    {"not c", 1, 1},
+    {"!!a", 1, 1},
+    {"a > b", 1, 1},
+    {"a < b", 0, 0},
+    {"a >= 7", 1, 1},
+    {"a <= 6", 0, 0},
+    {"a == 7", 1, 1},
+    {"a != 7", 0, 0},
+    {"a gt b and b lt a", 1, 1},
+    {"a eq 7 or a ne 7", 1, 1},
+    {"a ge 7 && a le 7", 1, 1},
+    {"a div b", 3.5, 3.5},
+    {"a mod b", 1, 1},
+    {"a && c", 0, 0},
+    {"a || c", 1, 1},
+    {"c || c", 0, 0},
+    {"(a > b) * 5", 5, 5},
+    {"a > b ? a : b", 7, 7},
+    {"a < b ? a : b", 2, 2},
+    {"c ? a : a > 8 ? b : a * 10", 70, 70},
+    {"a + (b ? 1 : 2) * 3", 10, 10},
+    {"1 + a > 7 == true", 1, 1},
+    {"true", 1, 1},
+    {"a * 1.5", 10.5, 10.5},
+    {"a * 1e2", 700, 700},
+    {"a * 2.5E-1", 1.75, 1.75},
+    {"a*0.1", 7 * 0.1, 7 * 0.1},
+    {"a * 3.14159265", 7 * 3.14159265, 7 * 3.1415927}, /* JEXL reads 32-bit floats */
+    {"a * 3.14159265d", 7 * 3.14159265, 7 * 3.14159265},
+    {"a * 10f", 70, 70},
+    {"a * (1 / 2)", 3.5, 0}, /* integers in JEXL */
+    {"a * (7 % 4)", 21, 21},
+    {"a * (1.0 / 2)", 3.5, 3.5},
+    {"a + 1 / 0", 7, 7},
+    {"a + n", NA, NA},
+    {"n * 0", NA, NA},
+    {"-n", NA, NA},
+    {"n > 1", NA, 0},
+    {"n < 1", NA, 1},
+    {"n == n", NA, 1},
+    {"n != 1", NA, 1},
+    {"!n", NA, 1},
+    {"n && a", NA, 0},
+    {"n && c", 0, 0},
+    {"n || a", 1, 1},
+    {"n || c", NA, 0},
+    {"n ? a : b", NA, 2},
+    {"  a+\tb\n", 9, 9},
+    {"a+b+a+b+a+b+a+b+a+b", 45, 45},
+    {"((((((((((a))))))))))", 7, 7},
+};
+
 static void test_expr__means(void **state)
 {
-    static const struct row rows[] = {
-        {"a + b", 9, 9},
-        {"a - b - b", 3, 3}, /* from left to right */
-        {"a - (b - b)", 7, 7},
-        {"a + b * 3", 13, 13},
-        {"(a + b) * 3", 27, 27},
-        {"a / b", 3.5, 3.5},
-        {"a % b", 1, 1},
-        {"-a % 4", -3, -3}, /* the sign of the dividend */
-        {"a / 0", 0, 0},    /* E65 */
-        {"a / c", 0, 0},
-        {"a % c", 0, 0},
-        {"n / 0", 0, 0},
-        {"-a", -7, -7},
-        {"--a", 7, 7},
-        {"a--b", 9, 9},
-        {"a * -b", -14, -14},
-        {"!a", 0, 0},
-        {"!c", 1, 1},
-        {"not c", 1, 1},
-        {"!!a", 1, 1},
-        {"a > b", 1, 1},
-        {"a < b", 0, 0},
-        {"a >= 7", 1, 1},
-        {"a <= 6", 0, 0},
-        {"a == 7", 1, 1},
-        {"a != 7", 0, 0},
-        {"a gt b and b lt a", 1, 1},
-        {"a eq 7 or a ne 7", 1, 1},
-        {"a ge 7 && a le 7", 1, 1},
-        {"a div b", 3.5, 3.5},
-        {"a mod b", 1, 1},
-        {"a && c", 0, 0},
-        {"a || c", 1, 1},
-        {"c || c", 0, 0},
-        {"(a > b) * 5", 5, 5},
-        {"a > b ? a : b", 7, 7},
-        {"a < b ? a : b", 2, 2},
-        {"c ? a : a > 8 ? b : a * 10", 70, 70},
-        {"a + (b ? 1 : 2) * 3", 10, 10},
-        {"1 + a > 7 == true", 1, 1},
-        {"true", 1, 1},
-        {"a * 1.5", 10.5, 10.5},
-        {"a * 1e2", 700, 700},
-        {"a * 2.5E-1", 1.75, 1.75},
-        {"a*0.1", 7 * 0.1, 7 * 0.1},
-        {"a * 3.14159265", 7 * 3.14159265, 7 * 3.1415927}, /* JEXL reads 32-bit floats */
-        {"a * 3.14159265d", 7 * 3.14159265, 7 * 3.14159265},
-        {"a * 10f", 70, 70},
-        {"a * (1 / 2)", 3.5, 0}, /* integers in JEXL */
-        {"a * (7 % 4)", 21, 21},
-        {"a * (1.0 / 2)", 3.5, 3.5},
-        {"a + 1 / 0", 7, 7},
-        {"a + n", NA, NA},
-        {"n * 0", NA, NA},
-        {"-n", NA, NA},
-        {"n > 1", NA, 0},
-        {"n < 1", NA, 1},
-        {"n == n", NA, 1},
-        {"n != 1", NA, 1},
-        {"!n", NA, 1},
-        {"n && a", NA, 0},
-        {"n && c", 0, 0},
-        {"n || a", 1, 1},
-        {"n || c", NA, 0},
-        {"n ? a : b", NA, 2},
-        {"  a+\tb\n", 9, 9},
-        {"a+b+a+b+a+b+a+b+a+b", 45, 45},
-        {"((((((((((a))))))))))", 7, 7},
-    };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    for (size_t i = 0; i < sizeof means / sizeof means[0]; i++)
         for (int compat = 0; compat < 2; compat++) {
-            double got, want = compat ? rows[i].compat : rows[i].plain;
-            if (run(rows[i].text, compat, 1, &got) < 0)
-                fail_msg("%s: %s", rows[i].text, err.text);
+            double got, want = compat ? means[i].compat : means[i].plain;
+            if (run(means[i].text, compat, 1, &got) < 0)
+                fail_msg("%s: %s", means[i].text, err.text);
             if (!(got == want || (isnan(got) && isnan(want))))
-                fail_msg("%s%s: %g, not %g", rows[i].text, compat ? " (compat)" : "", got, want);
+                fail_msg("%s%s: %g, not %g", means[i].text, compat ? " (compat)" : "", got, want);
         }
 }
 

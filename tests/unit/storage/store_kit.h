@@ -54,7 +54,7 @@ static inline void diary_release(struct diary *d)
 
 static inline const struct sto_series *kit_series(struct sto_store *st, unsigned i)
 {
-    char text[32], host[8];
+    char text[32], host[12];
     snprintf(host, sizeof host, "h%u", i);
     int n = snprintf(text, sizeof text, "m%u host=%s", i % 2, host);
     struct sto_tag_text tag = {TS_SLICE_LIT("host"), ts_slice_str(host)};

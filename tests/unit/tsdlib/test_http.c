@@ -385,68 +385,68 @@ static void test_http__continue_is_not_for_http_1_0(void **state)
     }
 }
 
+/* Bodies of /api/put?details, the status and a part of the answer. */
+static const struct {
+    const char *body, *status, *part;
+} judged[] = {
+    {"", "400", "Missing request content"},
+    {"x", "400", "The JSON must start as an object or an array"},
+    {"[{]", "400", "Unable to parse the given JSON"},
+    {"{\"metric\":\"\",\"timestamp\":1500000000,\"value\":1,\"tags\":{\"a\":\"b\"}}", "400",
+     "Metric name was empty"},
+    {"{\"timestamp\":1500000000,\"value\":1,\"tags\":{\"a\":\"b\"}}", "400", "Metric name was empty"},
+    {"{\"metric\":\"m\",\"value\":1,\"tags\":{\"a\":\"b\"}}", "400", "Invalid timestamp"},
+    {"{\"metric\":\"m\",\"timestamp\":-5,\"value\":1,\"tags\":{\"a\":\"b\"}}", "400", "Invalid timestamp"},
+    {"{\"metric\":\"m\",\"timestamp\":1500000000,\"tags\":{\"a\":\"b\"}}", "400", "Empty value"},
+    {"{\"metric\":\"m\",\"timestamp\":1500000000,\"value\":\"\",\"tags\":{\"a\":\"b\"}}", "400",
+     "Empty value"},
+    {"{\"metric\":\"m\",\"timestamp\":1500000000,\"value\":1}", "400", "Missing tags"},
+    {"{\"metric\":\"m\",\"timestamp\":1500000000,\"value\":1,\"tags\":{}}", "400", "Missing tags"},
+    {"{\"metric\":\"m\",\"timestamp\":1500000000,\"value\":\"x\",\"tags\":{\"a\":\"b\"}}", "400",
+     "Unable to parse value to a number"},
+    {"{\"metric\":\"m\",\"timestamp\":1500000000,\"value\":NaN,\"tags\":{\"a\":\"b\"}}", "400",
+     "Unable to parse value to a number"},
+    {"{\"metric\":\"m!\",\"timestamp\":1500000000,\"value\":1,\"tags\":{\"a\":\"b\"}}", "400",
+     "Invalid metric name (\\\"m!\\\"): illegal character: !"},
+    {"{\"metric\":\"m\",\"timestamp\":99999999999999,\"value\":1,\"tags\":{\"a\":\"b\"}}", "400",
+     "bad timestamp=99999999999999 when trying to add value=1"},
+    {"{\"metric\":\"m\",\"timestamp\":20261122,\"value\":1,\"tags\":{\"a\":\"b\"}}", "400",
+     "Invalid timestamp: 20261122 (as a date write 2026-11-22T00:00:00Z, as seconds in 1970 20261122.)"},
+    {"{\"metric\":\"m\",\"timestamp\":\"1500000000123456\",\"value\":1,\"tags\":{\"a\":\"b\"}}", "400",
+     "tags={a=b} (milliseconds, 13 digits, are the finest: 16 digits are microseconds, 19 nanoseconds)"},
+    {"{\"metric\":\"m\",\"timestamp\":0.5,\"value\":1,\"tags\":{\"a\":\"b\"}}", "200", "\"success\":1"},
+    {"{\"metric\":\"m\",\"timestamp\":0.5001,\"value\":1,\"tags\":{\"a\":\"b\"}}", "200", "\"success\":1"},
+    {"{\"metric\":\"m\",\"timestamp\":1.5e9,\"value\":1,\"tags\":{\"a\":\"b\"}}", "200", "\"success\":1"},
+    {"{\"metric\":\"m\",\"timestamp\":1500000000.1234567,\"value\":1,\"tags\":{\"a\":\"b\"}}", "200",
+     "\"success\":1"},
+    {"{\"metric\":\"m\",\"timestamp\":20261122.0,\"value\":1,\"tags\":{\"a\":\"b\"}}", "200",
+     "\"success\":1"},
+    {"{\"metric\":\"m\",\"timestamp\":1500000000000.5,\"value\":1,\"tags\":{\"a\":\"b\"}}", "200",
+     "\"success\":1"},
+    {"{\"metric\":\"m\",\"timestamp\":1500000000123.0,\"value\":1,\"tags\":{\"a\":\"b\"}}", "200",
+     "\"success\":1"},
+    {"{\"metric\":\"m\",\"timestamp\":1500000000123.456,\"value\":1,\"tags\":{\"a\":\"b\"}}", "200",
+     "\"success\":1"},
+    {"{\"metric\":\"m\",\"timestamp\":-0.5,\"value\":1,\"tags\":{\"a\":\"b\"}}", "400",
+     "Invalid timestamp: -0.5"},
+    {"{\"metric\":\"m\",\"timestamp\":\"2026-02-30T10:00:00Z\",\"value\":1,\"tags\":{\"a\":\"b\"}}", "400",
+     "Invalid timestamp: 2026-02-30T10:00:00Z (an ISO 8601 time looks like 2026-11-22T06:15:00Z)"},
+    {"[null]", "400", "Unexpected null datapoint encountered in set.\",\"datapoint\":null}"},
+    {"{\"metric\":\"m\",\"timestamp\":1500000000,\"value\":\"1.5\",\"tags\":{\"a\":7}}", "200",
+     "\"success\":1,\"failed\":0"},
+    {"{\"metric\":\"\\u006d\",\"timestamp\":\"1500000000\",\"value\":1e3,\"tags\":{\"a\":\"b\"},\"x\":{"
+     "\"y\":[1]}}",
+     "200", "\"success\":1,\"failed\":0"},
+    {"[" GOOD ",{\"metric\":\"\"}," GOOD "]", "400",
+     "{\"success\":2,\"failed\":1,\"errors\":[{\"error\":\"Metric name was "
+     "empty\",\"datapoint\":{\"metric\":\"\",\"timestamp\":0}}]}"},
+};
+
 static void test_http__put_judges_each_point(void **state)
 {
     (void)state;
-    static const struct {
-        const char *body, *status, *part;
-    } rows[] = {
-        {"", "400", "Missing request content"},
-        {"x", "400", "The JSON must start as an object or an array"},
-        {"[{]", "400", "Unable to parse the given JSON"},
-        {"{\"metric\":\"\",\"timestamp\":1500000000,\"value\":1,\"tags\":{\"a\":\"b\"}}", "400",
-         "Metric name was empty"},
-        {"{\"timestamp\":1500000000,\"value\":1,\"tags\":{\"a\":\"b\"}}", "400", "Metric name was empty"},
-        {"{\"metric\":\"m\",\"value\":1,\"tags\":{\"a\":\"b\"}}", "400", "Invalid timestamp"},
-        {"{\"metric\":\"m\",\"timestamp\":-5,\"value\":1,\"tags\":{\"a\":\"b\"}}", "400",
-         "Invalid timestamp"},
-        {"{\"metric\":\"m\",\"timestamp\":1500000000,\"tags\":{\"a\":\"b\"}}", "400", "Empty value"},
-        {"{\"metric\":\"m\",\"timestamp\":1500000000,\"value\":\"\",\"tags\":{\"a\":\"b\"}}", "400",
-         "Empty value"},
-        {"{\"metric\":\"m\",\"timestamp\":1500000000,\"value\":1}", "400", "Missing tags"},
-        {"{\"metric\":\"m\",\"timestamp\":1500000000,\"value\":1,\"tags\":{}}", "400", "Missing tags"},
-        {"{\"metric\":\"m\",\"timestamp\":1500000000,\"value\":\"x\",\"tags\":{\"a\":\"b\"}}", "400",
-         "Unable to parse value to a number"},
-        {"{\"metric\":\"m\",\"timestamp\":1500000000,\"value\":NaN,\"tags\":{\"a\":\"b\"}}", "400",
-         "Unable to parse value to a number"},
-        {"{\"metric\":\"m!\",\"timestamp\":1500000000,\"value\":1,\"tags\":{\"a\":\"b\"}}", "400",
-         "Invalid metric name (\\\"m!\\\"): illegal character: !"},
-        {"{\"metric\":\"m\",\"timestamp\":99999999999999,\"value\":1,\"tags\":{\"a\":\"b\"}}", "400",
-         "bad timestamp=99999999999999 when trying to add value=1"},
-        {"{\"metric\":\"m\",\"timestamp\":20261122,\"value\":1,\"tags\":{\"a\":\"b\"}}", "400",
-         "Invalid timestamp: 20261122 (as a date write 2026-11-22T00:00:00Z, as seconds in 1970 20261122.)"},
-        {"{\"metric\":\"m\",\"timestamp\":\"1500000000123456\",\"value\":1,\"tags\":{\"a\":\"b\"}}", "400",
-         "tags={a=b} (milliseconds, 13 digits, are the finest: 16 digits are microseconds, 19 nanoseconds)"},
-        {"{\"metric\":\"m\",\"timestamp\":0.5,\"value\":1,\"tags\":{\"a\":\"b\"}}", "200", "\"success\":1"},
-        {"{\"metric\":\"m\",\"timestamp\":0.5001,\"value\":1,\"tags\":{\"a\":\"b\"}}", "200",
-         "\"success\":1"},
-        {"{\"metric\":\"m\",\"timestamp\":1.5e9,\"value\":1,\"tags\":{\"a\":\"b\"}}", "200", "\"success\":1"},
-        {"{\"metric\":\"m\",\"timestamp\":1500000000.1234567,\"value\":1,\"tags\":{\"a\":\"b\"}}", "200",
-         "\"success\":1"},
-        {"{\"metric\":\"m\",\"timestamp\":20261122.0,\"value\":1,\"tags\":{\"a\":\"b\"}}", "200",
-         "\"success\":1"},
-        {"{\"metric\":\"m\",\"timestamp\":1500000000000.5,\"value\":1,\"tags\":{\"a\":\"b\"}}", "200",
-         "\"success\":1"},
-        {"{\"metric\":\"m\",\"timestamp\":1500000000123.0,\"value\":1,\"tags\":{\"a\":\"b\"}}", "200",
-         "\"success\":1"},
-        {"{\"metric\":\"m\",\"timestamp\":1500000000123.456,\"value\":1,\"tags\":{\"a\":\"b\"}}", "200",
-         "\"success\":1"},
-        {"{\"metric\":\"m\",\"timestamp\":-0.5,\"value\":1,\"tags\":{\"a\":\"b\"}}", "400",
-         "Invalid timestamp: -0.5"},
-        {"{\"metric\":\"m\",\"timestamp\":\"2026-02-30T10:00:00Z\",\"value\":1,\"tags\":{\"a\":\"b\"}}",
-         "400", "Invalid timestamp: 2026-02-30T10:00:00Z (an ISO 8601 time looks like 2026-11-22T06:15:00Z)"},
-        {"[null]", "400", "Unexpected null datapoint encountered in set.\",\"datapoint\":null}"},
-        {"{\"metric\":\"m\",\"timestamp\":1500000000,\"value\":\"1.5\",\"tags\":{\"a\":7}}", "200",
-         "\"success\":1,\"failed\":0"},
-        {"{\"metric\":\"\\u006d\",\"timestamp\":\"1500000000\",\"value\":1e3,\"tags\":{\"a\":\"b\"},\"x\":{"
-         "\"y\":[1]}}",
-         "200", "\"success\":1,\"failed\":0"},
-        {"[" GOOD ",{\"metric\":\"\"}," GOOD "]", "400",
-         "{\"success\":2,\"failed\":1,\"errors\":[{\"error\":\"Metric name was "
-         "empty\",\"datapoint\":{\"metric\":\"\",\"timestamp\":0}}]}"},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        expect(post("/api/put?details", rows[i].body), rows[i].status, rows[i].part);
+    for (size_t i = 0; i < sizeof(judged) / sizeof(judged[0]); i++)
+        expect(post("/api/put?details", judged[i].body), judged[i].status, judged[i].part);
     expect(post("/api/put", "[" GOOD ",{\"metric\":\"\"}]"), "400",
            "{\"error\":{\"code\":400,\"message\":\"One or more data points had errors\",\"details\":\"1 of 2 "
            "points were refused: Metric name was empty\"}}");

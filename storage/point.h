@@ -133,6 +133,8 @@ struct sto_point {
     int64_t ts_ms;  /* time of the point; STO_OP_DEL: first ms of the range */
     int64_t m;      /* value by kind; STO_OP_DEL: last ms of the range, inclusive */
     uint32_t flags; /* sto_meta_flags(); the offset bits are 0 */
+    /* who waits for the result of an addition (sto_writer_barrier); 0 with other operations, and if nobody does */
+    uint32_t asker;
 };
 
 /* The points of one row as a structure of arrays. */

@@ -292,27 +292,29 @@ struct sto_writer *sto_writer(struct sto_store *st, unsigned i)
 }
 
 static int put_op(struct sto_writer *writer, const struct sto_series *series, int64_t ts_ms, int64_t m,
-                  uint32_t flags)
+                  uint32_t flags, uint32_t asker)
 {
     if (ts_ms < STO_MIN_TS_MS || ts_ms > STO_MAX_TS_MS)
         return TS_EINVAL;
     struct sto_batch *b = sto_writer_batch(writer, series);
     if (!b)
         return sto_writer_error(writer, NULL);
-    b->points[b->n++] = (struct sto_point){.series = series, .ts_ms = ts_ms, .m = m, .flags = flags};
+    b->points[b->n++] =
+        (struct sto_point){.series = series, .ts_ms = ts_ms, .m = m, .flags = flags, .asker = asker};
     return 0;
 }
 
 int sto_put(struct sto_writer *writer, const struct sto_series *series, int64_t ts_ms, struct ts_num value,
             bool ms)
 {
-    return put_op(writer, series, ts_ms, value.m, sto_meta_flags(STO_OP_PUT, value.kind, value.exp, ms));
+    return put_op(writer, series, ts_ms, value.m, sto_meta_flags(STO_OP_PUT, value.kind, value.exp, ms), 0);
 }
 
 int sto_add(struct sto_writer *writer, const struct sto_series *series, int64_t ts_ms, struct ts_num value,
-            bool ms)
+            bool ms, uint32_t asker)
 {
-    return put_op(writer, series, ts_ms, value.m, sto_meta_flags(STO_OP_ADD, value.kind, value.exp, ms));
+    return put_op(writer, series, ts_ms, value.m, sto_meta_flags(STO_OP_ADD, value.kind, value.exp, ms),
+                  asker);
 }
 
 int sto_delete(struct sto_writer *writer, const struct sto_series *series, int64_t from_ms, int64_t to_ms)
@@ -321,7 +323,7 @@ int sto_delete(struct sto_writer *writer, const struct sto_series *series, int64
         return TS_EINVAL;
     from_ms = from_ms < STO_MIN_TS_MS ? STO_MIN_TS_MS : from_ms;
     to_ms = to_ms > STO_MAX_TS_MS ? STO_MAX_TS_MS : to_ms;
-    return put_op(writer, series, from_ms, to_ms, sto_meta_flags(STO_OP_DEL, TS_NUM_INT, 0, true));
+    return put_op(writer, series, from_ms, to_ms, sto_meta_flags(STO_OP_DEL, TS_NUM_INT, 0, true), 0);
 }
 
 enum sto_level sto_ack_level(const struct sto_store *st)

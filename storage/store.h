@@ -84,9 +84,10 @@ struct sto_writer *sto_writer(struct sto_store *st, unsigned i);
  */
 int sto_put(struct sto_writer *writer, const struct sto_series *series, int64_t ts_ms, struct ts_num value,
             bool ms);
-/** Add a value to the one stored at that time (0 if there is none); otherwise as sto_put. */
+/** Add a value to the one stored at that time (0 if there is none); otherwise as sto_put.
+ * @param asker  the one of the barrier that tells whether it was made (sto_writer_barrier); 0 = nobody waits */
 int sto_add(struct sto_writer *writer, const struct sto_series *series, int64_t ts_ms, struct ts_num value,
-            bool ms);
+            bool ms, uint32_t asker);
 /** Delete the points of a series with from_ms <= time <= to_ms that were put before the call. TS_EINVAL:
  * from_ms > to_ms; other errors as for sto_put. */
 int sto_delete(struct sto_writer *writer, const struct sto_series *series, int64_t from_ms, int64_t to_ms);

@@ -45,18 +45,21 @@ typedef void (*sto_done_fn)(void *arg, int rc, const struct ts_error *err);
 /**
  * Request that everything put into this writer before the call reaches a level (LOG or DISK).
  *
- * @param done  called once with the result, in the thread of the writer, from sto_writer_turn
+ * @param asker  who asks, a number that the caller chooses: the one in the additions (sto_point.asker) that the answer
+ *               is about; 0: whoever asks adds nothing
+ * @param done   called once with the result, in the thread of the writer, from sto_writer_turn
  *
  * Results that done receives:
  *         0
  *         TS_ENOSPC TS_ENOMEM TS_EMFILE  the disk is full, memory is exhausted or no file can be opened. Some
  *                                        puts wait and are written as soon as that is possible: request
- *                                        another barrier. Additions (sto_add) that wait are dropped and never
- *                                        written; therefore two callers must not add through one writer at the
- *                                        same time: each waits for its result first.
+ *                                        another barrier. Additions of this asker that wait are dropped and never
+ *                                        written, since the asker will repeat them; those of others go on waiting.
+ *                                        Additions of this asker to other owners' shards may have been made.
  *         TS_EIO                         some puts are lost, or it is unknown until the store is opened again
  *                                        whether they are
  */
-void sto_writer_barrier(struct sto_writer *writer, enum sto_level level, sto_done_fn done, void *arg);
+void sto_writer_barrier(struct sto_writer *writer, enum sto_level level, uint32_t asker, sto_done_fn done,
+                        void *arg);
 
 #endif

@@ -89,6 +89,7 @@ struct sto_writer {
 struct sto_barrier {
     struct ts_msg done_msg;    /* BARRIER_DONE to the writer, or into the sync queue */
     struct sto_writer *writer; /* NULL: latch instead */
+    uint32_t asker;            /* whose additions are dropped if they wait */
     struct ts_latch *latch;
     bool disk;
     atomic_uint left; /* owners that have not answered */

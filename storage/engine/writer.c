@@ -134,17 +134,17 @@ static void owner_retry_due(struct sto_owner *o)
 
 static void barrier_answered(struct sto_barrier *b, struct sto_engine *e);
 
-/* A barrier is about to report that space is missing, so its caller will repeat what it sent. Repeated puts
- * and deletes do no harm, but a repeated addition would count twice: drop the waiting additions. */
-static void drop_adds(struct sto_owner *o, const struct sto_writer *writer)
+/* A barrier is about to report that space is missing, so its asker will repeat what it sent. Repeated puts and
+ * deletes do no harm, but a repeated addition would count twice: drop the waiting additions of that asker. */
+static void drop_adds(struct sto_owner *o, const struct sto_writer *writer, uint32_t asker)
 {
     for (struct ts_msg *held = o->held; held; held = held->next) {
         struct sto_batch *b = (struct sto_batch *)held;
         uint32_t n = 0;
         if (b->from != writer->index)
-            continue; /* another writer's caller has a barrier of its own */
+            continue; /* its numbers of askers are its own */
         for (uint32_t i = 0; i < b->n; i++)
-            if (sto_meta_op(b->points[i].flags) != STO_OP_ADD)
+            if (sto_meta_op(b->points[i].flags) != STO_OP_ADD || b->points[i].asker != asker)
                 b->points[n++] = b->points[i];
         b->n = n;
     }
@@ -155,8 +155,8 @@ static void owner_barrier(struct sto_owner *o, struct sto_barrier_part *part)
     struct sto_barrier *b = part->barrier;
     if (o->held)
         owner_retry(o); /* a caller waits: try now, not in a second */
-    if (o->held && b->writer)
-        drop_adds(o, b->writer);
+    if (o->held && b->writer && b->asker)
+        drop_adds(o, b->writer, b->asker);
     part->rc = o->held ? o->held_code : atomic_load_explicit(&o->n_failed, memory_order_relaxed) ? TS_EIO : 0;
     /* acq_rel: releases this owner's result; the last owner acquires all results */
     if (atomic_fetch_sub_explicit(&b->left, 1, memory_order_acq_rel) == 1)
@@ -374,7 +374,8 @@ static void barrier_answered(struct sto_barrier *b, struct sto_engine *e)
         ts_latch_count_down(b->latch);
 }
 
-void sto_writer_barrier(struct sto_writer *writer, enum sto_level level, sto_done_fn done, void *arg)
+void sto_writer_barrier(struct sto_writer *writer, enum sto_level level, uint32_t asker, sto_done_fn done,
+                        void *arg)
 {
     bool disk = level == STO_LEVEL_DISK;
     if (level > STO_LEVEL_DISK)
@@ -384,6 +385,7 @@ void sto_writer_barrier(struct sto_writer *writer, enum sto_level level, sto_don
         batch_send(writer, i);
     struct sto_barrier *b = barrier_new(e, disk);
     b->writer = writer;
+    b->asker = asker;
     b->done = done;
     b->arg = arg;
     for (unsigned i = 0; i < e->n_owners; i++)

@@ -123,7 +123,7 @@ static void expect(struct drive *d, bool disk)
     struct way *w = ts_xmalloc(sizeof *w);
     *w = (struct way){.by = d->by, .disk = disk, .due_ns = d->next_ns};
     atomic_fetch_add(&n_open, 1);
-    sto_writer_barrier(d->writer, disk ? STO_LEVEL_DISK : STO_LEVEL_LOG, arrived, w);
+    sto_writer_barrier(d->writer, disk ? STO_LEVEL_DISK : STO_LEVEL_LOG, 1, arrived, w);
 }
 
 static const struct sto_series *make(unsigned metric, const char *host)

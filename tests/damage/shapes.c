@@ -62,7 +62,7 @@ static void put(struct sto_store *st, const struct sto_series *s, int64_t ts_ms,
 {
     struct sto_writer *writer = sto_writer(st, 0);
     int rc;
-    while ((rc = add ? sto_add(writer, s, ts_ms, v, ts_ms % 1000 != 0)
+    while ((rc = add ? sto_add(writer, s, ts_ms, v, ts_ms % 1000 != 0, 1)
                      : sto_put(writer, s, ts_ms, v, ts_ms % 1000 != 0)) == TS_EBUSY)
         sto_writer_turn(writer);
 }

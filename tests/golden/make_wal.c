@@ -46,16 +46,16 @@ static int write_log(const char *dir, struct ts_error *err)
     const int64_t t = 1600000000000;
     const uint32_t dec2 = sto_meta_flags(STO_OP_PUT, TS_NUM_DEC, 2, false);
     const struct sto_point first[] = {
-        {cpu, t, 1250, dec2},
-        {hits, t, 3, sto_meta_flags(STO_OP_ADD, TS_NUM_INT, 0, false)},
-        {cpu, t + 10000, -75, dec2},
-        {hits, t + 10000, 200, sto_meta_flags(STO_OP_ADD, TS_NUM_INT, 0, false)},
-        {hits, t + 20000, 1, sto_meta_flags(STO_OP_ADD, TS_NUM_INT, 0, false)},
+        {cpu, t, 1250, dec2, 0},
+        {hits, t, 3, sto_meta_flags(STO_OP_ADD, TS_NUM_INT, 0, false), 0},
+        {cpu, t + 10000, -75, dec2, 0},
+        {hits, t + 10000, 200, sto_meta_flags(STO_OP_ADD, TS_NUM_INT, 0, false), 0},
+        {hits, t + 20000, 1, sto_meta_flags(STO_OP_ADD, TS_NUM_INT, 0, false), 0},
     };
     const struct sto_point second[] = {
-        {cpu, t + 30123, 0x3fd5555555555555, sto_meta_flags(STO_OP_PUT, TS_NUM_RAW, 0, true)},
-        {cpu, t - 1000, t + 4000, sto_meta_flags(STO_OP_DEL, TS_NUM_INT, 0, false)},
-        {hits, -5000, INT64_MIN, sto_meta_flags(STO_OP_PUT, TS_NUM_INT, 0, false)},
+        {cpu, t + 30123, 0x3fd5555555555555, sto_meta_flags(STO_OP_PUT, TS_NUM_RAW, 0, true), 0},
+        {cpu, t - 1000, t + 4000, sto_meta_flags(STO_OP_DEL, TS_NUM_INT, 0, false), 0},
+        {hits, -5000, INT64_MIN, sto_meta_flags(STO_OP_PUT, TS_NUM_INT, 0, false), 0},
     };
     struct sto_wal *wal;
     int rc = sto_wal_new(ts_fs_real(), dir, 1, 0, 1, &wal, err);

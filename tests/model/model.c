@@ -145,7 +145,7 @@ static void op_write(struct model *m, enum sto_op op)
             op == STO_OP_ADD ? (struct ts_num){.m = (int64_t)rnd(m, 9), .kind = TS_NUM_INT} : some_value(m);
         p.m = v.m;
         p.flags = sto_meta_flags(op, v.kind, v.exp, ms);
-        while ((rc = op == STO_OP_ADD ? sto_add(writer, s, t, v, ms) : sto_put(writer, s, t, v, ms)) ==
+        while ((rc = op == STO_OP_ADD ? sto_add(writer, s, t, v, ms, 1) : sto_put(writer, s, t, v, ms)) ==
                TS_EBUSY)
             sto_writer_turn(writer);
     }

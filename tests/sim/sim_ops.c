@@ -190,7 +190,7 @@ static void put(struct sim *s, enum sto_op kind)
             3) /* sums of others depend on where they are made: (a + b) + c is not a + (b + c) to the last bit */
             return;
         v.m = (int64_t)sim_rnd(s, 1000);
-        rc = sto_add(p, h, t, v, ms);
+        rc = sto_add(p, h, t, v, ms, 1);
     } else {
         v = some_value(s, i);
         rc = sto_put(p, h, t, v, ms);
@@ -255,7 +255,7 @@ static void barrier(struct sim *s)
         b->n[o] = s->owners[o].arrived.n + s->owners[o].queue.n;
     }
     sim_say(s, "writer %u barrier %d of level %d", writer, (int)(b - s->barriers), (int)b->level);
-    sto_writer_barrier(sto_writer(s->st, writer), b->level, on_done, b);
+    sto_writer_barrier(sto_writer(s->st, writer), b->level, 1, on_done, b);
 }
 
 /* Run something long; others may be played while it is at work. */

@@ -280,6 +280,12 @@ const struct ts_conf_key tsd_conf_keys[] = {
     TS_KEY_INT(
         "histogram_max_buckets", "1024", 1, 1000000,
         "Most different buckets of the histograms of one metric; each is stored as a series of its own."),
+    TS_KEY_STR("counter_resolution", "",
+               "Resolution of the times of increments (incr, /api/incr): pairs METRIC=DURATION, comma "
+               "separated, where * may end the "
+               "metric and the duration divides a day, as in web.*=1m,hits=1h. The first pair that fits "
+               "counts; it is 1s for other "
+               "metrics. All increments of such an interval make one point."),
     TS_KEY_BOOL("rollups", "false",
                 "Accept rollups that clients send, and answer queries from them where possible.",
                 .opentsdb = "tsd.rollups.enable"),

@@ -79,6 +79,7 @@ int tsd_settings_load(const struct ts_conf *conf, struct tsd_settings *out, stru
     TS_TRY(tsd_memory_load(conf, out, err));
     TS_TRY(tsd_histograms_load(conf, &out->histograms, err));
     TS_TRY(tsd_rollups_load(conf, &out->rollups, err));
+    TS_TRY(tsd_counters_load(ts_conf_str(conf, "counter_resolution"), &out->rules.counters, err));
     const char *skip = ts_conf_str(conf, "skip_unresolved_tagvs");
     out->values_must_exist = strcmp(skip, "auto") ? !strcmp(skip, "false") : compat;
     if (!*out->data)

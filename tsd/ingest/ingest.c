@@ -48,15 +48,26 @@ void tsd_ingest_release(struct tsd_ingest *in)
 
 void tsd_ingest_begin(struct tsd_ingest *in)
 {
-    if (sto_catalog_generation(in->cat) != in->cache.generation)
+    if (sto_catalog_generation(in->cat) != in->cache.generation) {
         tsd_icache_reset(&in->cache);
+        memset(in->counters, 0, sizeof in->counters);
+    }
 }
 
-void tsd_ingest_barrier(struct tsd_ingest *in, enum sto_level level, sto_done_fn done, void *arg)
+int64_t tsd_ingest_resolution(struct tsd_ingest *in, uint32_t metric)
+{
+    int64_t ms = tsd_counters_resolution(&in->rules->counters, sto_uid_name(in->cat, STO_UID_METRIC, metric));
+    in->counters[metric % TSD_COUNTERS_KNOWN] =
+        (struct tsd_counter_known){.metric_end = metric + 1, .ms = (uint32_t)ms};
+    return ms;
+}
+
+void tsd_ingest_barrier(struct tsd_ingest *in, enum sto_level level, uint32_t asker, sto_done_fn done,
+                        void *arg)
 {
     for (unsigned i = 0; i < in->n_slots; i++)
         in->open[i] = NULL;
-    sto_writer_barrier(in->writer, level, done, arg);
+    sto_writer_barrier(in->writer, level, asker, done, arg);
 }
 
 void tsd_ingest_turn(struct tsd_ingest *in)

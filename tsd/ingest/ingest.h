@@ -20,6 +20,8 @@
 #include "tsd/ingest/rules.h"
 #include "tsd/ingest/series_rate.h"
 
+#define TSD_COUNTERS_KNOWN 256 /* metrics whose resolution of increments is kept, direct mapped */
+
 #define TSD_INPUT_PAD 64 /* bytes that may be read, not used, beyond the end of lines that are parsed */
 
 /* Kinds of refusals: the first four as OpenTSDB counts and names them. docs/PROTOCOL.md "What a refused put
@@ -37,6 +39,12 @@ enum tsd_refusal {
 };
 
 struct tsd_hist_families;
+
+/* The resolution of a metric's increments (counters.h). */
+struct tsd_counter_known {
+    uint32_t metric_end; /* id of the metric + 1; 0 = none */
+    uint32_t ms;
+};
 
 struct tsd_ingest {
     const struct tsd_rules *rules;      /* borrowed */
@@ -60,11 +68,12 @@ struct tsd_ingest {
     uint64_t new_series_per_min;               /* of a connection */
     bool may_wait;                             /* the current connection can send its point again */
     bool waits_for_series; /* TS_EBUSY was about new series, not the store; the caller clears it */
-    char time_text[24];    /* time of the last line, with the blank after it */
-    uint32_t time_len;     /* digits of it; 0 = none */
-    uint32_t time_ms_flag; /* STO_META_MS if it came with milliseconds */
-    int64_t time_ts_ms;    /* its meaning */
-    uint64_t n_points;     /* accepted since the start */
+    struct tsd_counter_known counters[TSD_COUNTERS_KNOWN]; /* by id of the metric */
+    char time_text[24];                    /* time of the last line, with the blank after it */
+    uint32_t time_len;                     /* digits of it; 0 = none */
+    uint32_t time_ms_flag;                 /* STO_META_MS if it came with milliseconds */
+    int64_t time_ts_ms;                    /* its meaning */
+    uint64_t n_points;                     /* accepted since the start */
     uint64_t n_guessed, n_found, n_missed; /* series by guess, by table, by catalog */
     uint64_t n_refused[TSD_REF_KINDS];     /* refused points by kind */
 };
@@ -78,9 +87,10 @@ void tsd_ingest_release(struct tsd_ingest *in);
 void tsd_ingest_begin(struct tsd_ingest *in);
 /** End of a loop turn: pass the open batches to the store and run the port. */
 void tsd_ingest_turn(struct tsd_ingest *in);
-/** sto_writer_barrier for everything accepted so far. It sends the open batches, which must not be filled
+/** sto_writer_barrier for everything accepted so far; asker: the one of additions, 0 if there were none. It sends the open batches, which must not be filled
  * afterwards: calling sto_writer_barrier directly would lose points. */
-void tsd_ingest_barrier(struct tsd_ingest *in, enum sto_level level, sto_done_fn done, void *arg);
+void tsd_ingest_barrier(struct tsd_ingest *in, enum sto_level level, uint32_t asker, sto_done_fn done,
+                        void *arg);
 
 /** Series of a metric and tags; creates it if the rules allow. Names are checked; tags are as sent, without
  * duplicate keys.
@@ -133,6 +143,28 @@ static inline int tsd_ingest_point(struct tsd_ingest *in, const struct sto_serie
             return tsd_ingest_refusal(in);
     }
     batch->points[batch->n++] = (struct sto_point){.series = series, .ts_ms = ts_ms, .m = m, .flags = flags};
+    return 0;
+}
+
+/** Look up the resolution of increments of a metric, in ms, and keep it. */
+int64_t tsd_ingest_resolution(struct tsd_ingest *in, uint32_t metric);
+
+/** Append an addition of a value to its batch, at the time rounded down to the resolution of the metric; otherwise as
+ * tsd_ingest_point.
+ *  @param flags  of a put; the flag of milliseconds goes when the resolution is seconds
+ *  @param asker  whose barrier tells whether it was made (tsd_ingest_barrier) */
+static inline int tsd_ingest_add(struct tsd_ingest *in, const struct sto_series *series, int64_t ts_ms,
+                                 int64_t m, uint32_t flags, uint32_t asker)
+{
+    const struct tsd_counter_known *k = &in->counters[series->metric % TSD_COUNTERS_KNOWN];
+    int64_t ms = k->metric_end == series->metric + 1 ? k->ms : tsd_ingest_resolution(in, series->metric);
+    ts_ms = ts_floor_div(ts_ms, ms) * ms;
+    if (ms % 1000 == 0)
+        flags &= ~STO_META_MS;
+    flags = (flags & ~(3u << STO_META_OP_SHIFT)) | (uint32_t)STO_OP_ADD << STO_META_OP_SHIFT;
+    TS_TRY(tsd_ingest_point(in, series, ts_ms, m, flags));
+    struct sto_batch *b = in->open[in->slot_of[series->shard] - 1];
+    b->points[b->n - 1].asker = asker;
     return 0;
 }
 

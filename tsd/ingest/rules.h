@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "storage/store.h"
+#include "tsd/ingest/counters.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,6 +32,7 @@ struct tsd_rules {
     bool old_times;    /* times <= 0 are accepted */
     bool no_points;    /* mode = ro: commands that store points do not exist */
     bool hbase; /* what OpenTSDB's tables in HBase cannot hold is refused: names outside of ISO-8859-1 ... */
+    struct tsd_counters counters;         /* resolutions of increments */
     int64_t min_ms, max_ms;               /* range of times, as sent: all seconds that are read lie in it */
     unsigned max_tags;                    /* most tags of a series */
     size_t max_name_bytes[STO_UID_KINDS]; /* longest names, by enum sto_uid_kind */

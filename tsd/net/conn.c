@@ -52,6 +52,7 @@ struct tsd_conn *tsd_conn_new(struct tsd_worker *w, const struct tsd_accepted *a
     c->transport = a->transport ? a->transport : &tsd_transport_plain;
     c->blocks_end = &c->blocks;
     c->active_ms = w->now_ms;
+    c->asker = ++w->n_askers ? w->n_askers : ++w->n_askers;
     ts_buf_init(&c->tail, 0);
     ts_buf_init(&c->out, CONN_OUT_MAX_BYTES);
     c->tail.budget = c->out.budget = tsd_conn_account(c, TSD_SHARED_CONNECTIONS);

@@ -84,6 +84,7 @@ struct tsd_worker {
     struct tsd_conn *dead;    /* to be freed when nobody holds them */
     _Atomic uint32_t n_conns; /* connections assigned and not freed; main picks the worker with the fewest */
     int64_t now_ms;           /* monotonic clock at the start of the turn */
+    uint32_t n_askers;        /* numbers of askers given to connections; after 2^32 they begin again */
     uint32_t drop_seen;       /* dropcaches seen */
     _Atomic bool is_cut;      /* tsd_worker_cut was applied */
     bool paused;              /* the store is overloaded: no input for protocols that pause */

@@ -115,7 +115,8 @@ static inline bool operate(struct sto_engine *e, enum sto_op op, unsigned writer
     b->points[b->n++] = (struct sto_point){.series = t_series[series],
                                            .ts_ms = T0 + k * 1000,
                                            .m = k,
-                                           .flags = sto_meta_flags(op, TS_NUM_INT, 0, false)};
+                                           .flags = sto_meta_flags(op, TS_NUM_INT, 0, false),
+                                           .asker = op == STO_OP_ADD};
     return true;
 }
 

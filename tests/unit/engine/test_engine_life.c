@@ -22,13 +22,13 @@ static void test_engine_life__no_descriptor_refuses_and_resumes_without_loss(voi
         assert_non_null(strstr(sto_engine_refusing(e, &code), "no file descriptor is free"));
         assert_int_equal(code, TS_EMFILE);
         assert_false(put(e, 0, 0, 2));
-        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_DISK, on_answer, &refused);
+        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_DISK, 1, on_answer, &refused);
         wait_answer(e, n_writers, &refused);
         assert_int_equal(refused.rc, TS_EMFILE);
         assert_non_null(strstr(refused.text, "Too many open files"));
         assert_int_equal(seen(e), 0);
         no_plan(f);
-        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_DISK, on_answer, &taken);
+        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_DISK, 1, on_answer, &taken);
         wait_answer(e, n_writers, &taken);
         assert_int_equal(taken.rc, 0);
         assert_null(sto_engine_refusing(e, &code));
@@ -176,7 +176,7 @@ static void test_engine_life__logs_are_synced_side_by_side(void **state)
     turn_all(e, N_SERIES);
     t_syncs.expected = N_SERIES;
     t_faultfs_set_hook(f, on_sync, NULL);
-    sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_DISK, on_answer, &a);
+    sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_DISK, 1, on_answer, &a);
     for (int i = 0; i < 120000 && a.n == 0; i++) {
         turn_all(e, N_SERIES);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);

@@ -23,18 +23,18 @@ static void test_engine_space__additions_that_got_an_error_are_never_made(void *
                 operate(e, STO_OP_ADD, n_writers - 1, s, 5)); /* of another asker where there is one */
         }
         turn_all(e, n_writers);
-        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_DISK, on_answer, &a);
+        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_DISK, 1, on_answer, &a);
         wait_answer(e, n_writers, &a);
         assert_int_equal(a.rc, TS_ENOSPC);
         no_plan(f);
-        sto_writer_barrier(sto_engine_writer(e, n_writers - 1), STO_LEVEL_DISK, on_answer, &b);
+        sto_writer_barrier(sto_engine_writer(e, n_writers - 1), STO_LEVEL_DISK, 1, on_answer, &b);
         wait_answer(e, n_writers, &b);
         assert_int_equal(b.rc, 0);
         assert_int_equal(seen(e),
                          n_writers == 1 ? N_SERIES : 2 * N_SERIES); /* puts; what the other one added */
         for (unsigned s = 0; s < N_SERIES; s++)
             assert_true(operate(e, STO_OP_ADD, 0, s, 2)); /* repeated, as its sender does */
-        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_DISK, on_answer, &c);
+        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_DISK, 1, on_answer, &c);
         wait_answer(e, n_writers, &c);
         assert_int_equal(c.rc, 0);
         assert_int_equal(sum_of(e), N_SERIES * (n_writers == 1 ? 3 : 8));
@@ -44,6 +44,51 @@ static void test_engine_space__additions_that_got_an_error_are_never_made(void *
         assert_int_equal(close_rc(e, f), 0);
         t_faultfs_free(f);
     }
+}
+
+static bool add_of(struct sto_engine *e, unsigned series, int64_t v, uint32_t asker)
+{
+    if (!operate(e, STO_OP_ADD, 0, series, v))
+        return false;
+    struct sto_batch *b = sto_writer_batch(sto_engine_writer(e, 0), t_series[series]);
+    b->points[b->n - 1].asker = asker;
+    return true;
+}
+
+/* Connections of one worker share its writer: the answer to one of them drops what that one added, and nothing else. */
+static void test_engine_space__askers_of_one_writer_lose_only_their_own(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_engine *e = engine_open(f, 1);
+    struct answer a = {0}, b = {0}, c = {0}, d = {0};
+    struct sto_writer *w = sto_engine_writer(e, 0);
+    plan(f, T_OP_OPEN | T_OP_APPEND, T_FAULT_ENOSPC, true);
+    for (unsigned s = 0; s < N_SERIES; s++)
+        assert_true(add_of(e, s, 2, 7) && add_of(e, s, 5, 8) && add_of(e, s, 10, 0));
+    turn_all(e, 1);
+    sto_writer_barrier(w, STO_LEVEL_LOG, 0, on_answer, &a); /* a client of puts asks too */
+    wait_answer(e, 1, &a);
+    sto_writer_barrier(w, STO_LEVEL_LOG, 7, on_answer, &b);
+    wait_answer(e, 1, &b);
+    assert_int_equal(a.rc, TS_ENOSPC);
+    assert_int_equal(b.rc, TS_ENOSPC);
+    no_plan(f);
+    sto_writer_barrier(w, STO_LEVEL_DISK, 8, on_answer, &c);
+    wait_answer(e, 1, &c);
+    assert_int_equal(c.rc, 0);
+    assert_int_equal(sum_of(e), N_SERIES * 15);
+    for (unsigned s = 0; s < N_SERIES; s++)
+        assert_true(add_of(e, s, 2, 7)); /* repeated, as its sender does */
+    sto_writer_barrier(w, STO_LEVEL_DISK, 7, on_answer, &d);
+    wait_answer(e, 1, &d);
+    assert_int_equal(d.rc, 0);
+    assert_int_equal(sum_of(e), N_SERIES * 17);
+    assert_int_equal(close_rc(e, f), 0);
+    e = engine_open(f, 1);
+    assert_int_equal(sum_of(e), N_SERIES * 17);
+    assert_int_equal(close_rc(e, f), 0);
+    t_faultfs_free(f);
 }
 
 static void test_engine_space__a_full_disk_refuses_and_resumes_without_loss(void **state)
@@ -68,16 +113,16 @@ static void test_engine_space__a_full_disk_refuses_and_resumes_without_loss(void
             assert_false(put(e, 0, 0, 3));
             turn_all(e, n_writers);
         }
-        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_DISK, on_answer, &a);
+        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_DISK, 1, on_answer, &a);
         wait_answer(e, n_writers, &a);
         assert_int_equal(a.rc, TS_ENOSPC);
         assert_non_null(strstr(a.text, "the disk is full"));
-        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_LOG, on_answer, &b);
+        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_LOG, 1, on_answer, &b);
         wait_answer(e, n_writers, &b);
         assert_int_equal(b.rc, TS_ENOSPC); /* not told once and forgotten */
         assert_int_equal(seen(e), 4);
         no_plan(f);
-        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_DISK, on_answer, &c);
+        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_DISK, 1, on_answer, &c);
         wait_answer(e, n_writers, &c);
         assert_int_equal(c.rc, 0);
         assert_null(sto_engine_refusing(e, &code));
@@ -135,11 +180,11 @@ static void test_engine_space__no_memory_is_told_apart(void **state)
         assert_null(strstr(why, "disk"));
         assert_false(put(e, 0, 0, 3));
         ts_mem_fail_after(1);
-        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_LOG, on_answer, &refused);
+        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_LOG, 1, on_answer, &refused);
         wait_answer(e, 1, &refused);
         assert_int_equal(refused.rc, TS_ENOMEM);
         assert_non_null(strstr(refused.text, "memory is exhausted"));
-        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_LOG, on_answer, &taken);
+        sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_LOG, 1, on_answer, &taken);
         wait_answer(e, 1, &taken);
         assert_int_equal(taken.rc, 0);
         assert_null(sto_engine_refusing(e, &code));
@@ -163,12 +208,12 @@ static void test_engine_space__a_broken_log_is_told_to_each_barrier(void **state
     struct answer before = {0}, after = {0}, again = {0};
     int code = 0;
     assert_true(put(e, 0, 0, 1));
-    sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_LOG, on_answer, &before);
+    sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_LOG, 1, on_answer, &before);
     wait_answer(e, 1, &before);
     plan(f, T_OP_APPEND, T_FAULT_EIO, false);
     assert_true(put(e, 0, 0, 2));
-    sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_LOG, on_answer, &after);
-    sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_DISK, on_answer, &again);
+    sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_LOG, 1, on_answer, &after);
+    sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_DISK, 1, on_answer, &again);
     wait_answer(e, 1, &after);
     wait_answer(e, 1, &again);
     assert_int_equal(before.rc, 0);
@@ -239,6 +284,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_engine_space__additions_that_got_an_error_are_never_made),
+        cmocka_unit_test(test_engine_space__askers_of_one_writer_lose_only_their_own),
         cmocka_unit_test(test_engine_space__a_full_disk_refuses_and_resumes_without_loss),
         cmocka_unit_test(test_engine_space__held_points_are_written_by_themselves),
         cmocka_unit_test(test_engine_space__no_memory_is_told_apart),

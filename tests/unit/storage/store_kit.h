@@ -75,7 +75,7 @@ static inline int kit_op(struct sto_store *st, struct sto_writer *writer, struct
     int rc;
     do
         rc = op == STO_OP_PUT   ? sto_put(writer, s, ts_ms, v, false)
-             : op == STO_OP_ADD ? sto_add(writer, s, ts_ms, v, false)
+             : op == STO_OP_ADD ? sto_add(writer, s, ts_ms, v, false, 1)
                                 : sto_delete(writer, s, ts_ms, m);
     while (rc == TS_EBUSY && (sto_writer_turn(writer), true));
     if (rc == 0)

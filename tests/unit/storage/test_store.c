@@ -146,12 +146,12 @@ static void test_store__adds_and_deletes_cross_files(void **state)
     t_put(st, a, 10, 5);
     t_put(st, a, 20, 6);
     t_settle(st, STO_LEVEL_FILES);
-    assert_int_equal(sto_add(sto_writer(st, 0), a, T0 + 10000, t_int(3), false), 0);
-    assert_int_equal(sto_add(sto_writer(st, 0), a, T0 + 30000, t_int(4), false), 0);
+    assert_int_equal(sto_add(sto_writer(st, 0), a, T0 + 10000, t_int(3), false, 1), 0);
+    assert_int_equal(sto_add(sto_writer(st, 0), a, T0 + 30000, t_int(4), false, 1), 0);
     t_settle(st, STO_LEVEL_FILES);
     t_expect(st, a, "10=8 20=6 30=4");
     assert_int_equal(sto_delete(sto_writer(st, 0), a, T0 + 15000, T0 + 25000), 0);
-    assert_int_equal(sto_add(sto_writer(st, 0), a, T0 + 20000, t_int(1), false), 0);
+    assert_int_equal(sto_add(sto_writer(st, 0), a, T0 + 20000, t_int(1), false, 1), 0);
     t_settle(st, STO_LEVEL_LOG);
     t_expect(st, a, "10=8 20=1 30=4");
     t_settle(st, STO_LEVEL_FILES);
@@ -279,7 +279,7 @@ static void test_store__barrier_tells_when_points_are_on_disk(void **state)
     const struct sto_series *a = t_series(st, "m", "a");
     int done = 0;
     t_put(st, a, 1, 1);
-    sto_writer_barrier(writer, STO_LEVEL_DISK, on_done, &done);
+    sto_writer_barrier(writer, STO_LEVEL_DISK, 1, on_done, &done);
     for (int i = 0; i < 10000 && !done; i++) {
         sto_writer_turn(writer);
         usleep(100);

@@ -118,7 +118,7 @@ static void test_store_behind__a_full_queue_refuses_and_loses_nothing(void **sta
     assert_int_equal(rc, TS_EBUSY);
     assert_int_equal(sto_writer_error(p.asks, NULL), TS_EBUSY);
     assert_true(p.n >= QUEUE_BATCHES * STO_BATCH_POINTS);
-    sto_writer_barrier(p.asks, STO_LEVEL_LOG, on_answer, &answer);
+    sto_writer_barrier(p.asks, STO_LEVEL_LOG, 1, on_answer, &answer);
     sto_writer_turn(p.asks);
     assert_int_equal(answer, 0);
     sto_writer_turn(p.owns);

@@ -89,7 +89,7 @@ static void *put_points(void *arg)
                 sto_writer_turn(writer);
         if (k % 200 != 199)
             continue;
-        sto_writer_barrier(writer, k % 400 == 399 ? STO_LEVEL_DISK : STO_LEVEL_LOG, on_answer, w);
+        sto_writer_barrier(writer, k % 400 == 399 ? STO_LEVEL_DISK : STO_LEVEL_LOG, 1, on_answer, w);
         w->n_asked++;
         while (atomic_load(&w->n_answered) < w->n_asked) {
             struct pollfd p = {.fd = sto_writer_fd(writer), .events = POLLIN};
@@ -272,7 +272,7 @@ static void test_store_threads__closing_with_barriers_under_way(void **state)
             int n_answers = 0;
             for (unsigned i = 0; i < 50; i++) {
                 kit_op(st, sto_writer(st, i % n_writers), &d, i % N_SERIES, STO_OP_PUT, T0 + i * 1000, i);
-                sto_writer_barrier(sto_writer(st, i % n_writers), i & 1 ? STO_LEVEL_DISK : STO_LEVEL_LOG,
+                sto_writer_barrier(sto_writer(st, i % n_writers), i & 1 ? STO_LEVEL_DISK : STO_LEVEL_LOG, 0,
                                    never, &n_answers);
             }
             kit_close(st);

@@ -113,6 +113,28 @@ static void test_put_disk__bodies_are_not_confirmed(void **state)
     assert_null(strstr(talk("stats\n"), " 0 type=hbase_errors"));
 }
 
+/* The increments of a client that got an error are not made later, so that it may send them again; those of others are. */
+static void test_put_disk__refused_increments_may_be_repeated(void **state)
+{
+    (void)state;
+    static const char sum[] = "GET /api/query?start=1500000000&m=sum:m HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    assert_string_equal(talk("incr m 1500000000 1 a=b\nsync\n"), "ok 1\n");
+    t_faultfs_plan(disk,
+                   (struct t_fault_plan){
+                       .ops = T_OP_OPEN | T_OP_APPEND, .at = 1, .for_good = true, .fault = T_FAULT_ENOSPC});
+    assert_int_equal(strncmp(talk("incr m 1500000000 10 a=b\nsync\n"), "sync: error ", 12), 0);
+    const char *said = talk("incr m 1500000000 100 a=b\nsync\n"); /* refused at once, or tried in vain */
+    assert_null(strstr(said, "ok "));
+    assert_non_null(strstr(said, "the disk is full"));
+    t_faultfs_plan(disk, (struct t_fault_plan){.at = 0});
+    for (int i = 0; i < 1000 && strcmp(said, "ok 1\n"); i++) { /* until the store has tried again */
+        usleep(10000);
+        said = talk("incr m 1500000000 10 a=b\nsync\n");
+    }
+    assert_string_equal(said, "ok 1\n");
+    assert_non_null(strstr(talk(sum), "\"1500000000\":11}"));
+}
+
 static void test_put_disk__compat_has_opentsdbs_word(void **state)
 {
     (void)state;
@@ -218,6 +240,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_put_disk__sync_says_that_the_disk_failed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_put_disk__bodies_are_not_confirmed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_put_disk__refused_increments_may_be_repeated, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_put_disk__compat_has_opentsdbs_word, set_up_compat, tear_down),
         cmocka_unit_test_setup_teardown(test_put_disk__no_answer_before_the_sync, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_put_disk__a_second_sync_waits_for_one_of_its_own, set_up_quiet,

@@ -10,6 +10,7 @@
 void tsd_ep_meta(struct tsd_req *req);
 /* ep_put.c */
 void tsd_ep_put(struct tsd_req *req);
+void tsd_ep_incr(struct tsd_req *req);
 void tsd_ep_rollup(struct tsd_req *req);
 void tsd_ep_histogram(struct tsd_req *req);
 /* ep_graph.c */

@@ -73,7 +73,7 @@ static void delete_run_call(struct tsd_worker *w, struct tsd_call *call)
         }
     }
     if (d->next == d->n && d->barrier)
-        tsd_ingest_barrier(&w->ingest, sto_ack_level(w->daemon->store), delete_durable, d);
+        tsd_ingest_barrier(&w->ingest, sto_ack_level(w->daemon->store), 0, delete_durable, d);
     else
         delete_answer(d, 0, NULL);
 }

@@ -1,5 +1,5 @@
 /*
- * ep_put.c - POST /api/put, /api/rollup, /api/histogram: points, rollups and histograms in JSON.
+ * ep_put.c - POST /api/put, /api/incr, /api/rollup, /api/histogram: points, increments, rollups and histograms in JSON.
  *
  * Threads    the connection's worker
  * Source     docs/OPENTSDB.md, sections 2.2 to 2.4
@@ -31,6 +31,48 @@ static int put_point(struct tsd_put_call *put, const struct tsd_put_body *body, 
 void tsd_ep_put(struct tsd_req *req)
 {
     tsd_put_serve(req, false, put_point);
+}
+
+/* --- /api/incr --- */
+
+/* An increment must not be repeated, so what the store does not take after the first one is refused like a bad point: the
+ * answer says which. */
+static int incr_end(struct tsd_put_call *put, const struct tsd_put_point *p, int rc)
+{
+    struct tsd_ingest *in = tsd_put_ingest(put);
+    int end = tsd_put_end(put, p, rc);
+    if (end == 0 || !tsd_put_is_begun(put))
+        return end;
+    tsd_put_refuse(put, p, end,
+                   end == TS_EBUSY || !in->msg.n ? ts_slice_str("the store is behind, send it again later")
+                                                 : ts_buf_get(&in->msg));
+    return 0;
+}
+
+static int incr_point(struct tsd_put_call *put, const struct tsd_put_body *body, size_t i)
+{
+    struct tsd_ingest *in = tsd_put_ingest(put);
+    const struct tsd_put_point *p = &body->points[i];
+    const struct sto_series *series;
+    struct tsd_time time;
+    struct ts_num v;
+    if (in->rules->hbase) {
+        tsd_put_refuse(put, p, TS_EBACKEND, ts_slice_str(TSD_NO_COUNTERS));
+        return 0;
+    }
+    if (!tsd_put_check(put, p, true, &time) || !tsd_put_number(put, p, &time, &v))
+        return 0;
+    int rc = tsd_ingest_text(in, p->metric, p->tags, p->n_tags, &series);
+    if (rc == 0)
+        rc = tsd_ingest_add(in, series, time.ts_ms, v.m, sto_meta_flags(STO_OP_ADD, v.kind, v.exp, time.ms),
+                            tsd_put_asker(put));
+    in->n_points += rc == 0;
+    return incr_end(put, p, rc);
+}
+
+void tsd_ep_incr(struct tsd_req *req)
+{
+    tsd_put_serve(req, false, incr_point);
 }
 
 /* --- /api/rollup --- */

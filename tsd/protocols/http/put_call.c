@@ -284,6 +284,16 @@ struct tsd_daemon *tsd_put_daemon(struct tsd_put_call *put)
     return put->req->d;
 }
 
+uint32_t tsd_put_asker(const struct tsd_put_call *put)
+{
+    return put->c->asker;
+}
+
+bool tsd_put_is_begun(const struct tsd_put_call *put)
+{
+    return put->n_ok > 0;
+}
+
 struct ts_arena *tsd_put_arena(struct tsd_put_call *put)
 {
     return &put->req->arena;
@@ -417,5 +427,5 @@ void tsd_put_serve(struct tsd_req *req, bool tree, tsd_put_one_fn one)
     put_start_timer(put, sync_timeout_ms);
     tsd_req_later(req);
     tsd_conn_hold(put->c); /* the store comes back, the request may be answered before */
-    tsd_ingest_barrier(&req->w->ingest, sto_ack_level(store), put_stored, put);
+    tsd_ingest_barrier(&req->w->ingest, sto_ack_level(store), put->c->asker, put_stored, put);
 }

@@ -26,6 +26,10 @@ void tsd_put_serve(struct tsd_req *req, bool tree, tsd_put_one_fn one);
 struct tsd_ingest *tsd_put_ingest(struct tsd_put_call *put);
 /** The daemon. */
 struct tsd_daemon *tsd_put_daemon(struct tsd_put_call *put);
+/** The number for additions of this request (sto_point.asker). */
+uint32_t tsd_put_asker(const struct tsd_put_call *put);
+/** Was a point of the request taken already? */
+bool tsd_put_is_begun(const struct tsd_put_call *put);
 /** Memory for the life of the request. */
 struct ts_arena *tsd_put_arena(struct tsd_put_call *put);
 /** Refuse a point. */

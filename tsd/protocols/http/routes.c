@@ -47,6 +47,8 @@ const struct tsd_endpoint tsd_endpoints[] = {
      .params = "query m limit start_index use_meta allow_partial"},
     {"api/histogram", "Store histograms.", .run = tsd_ep_histogram, .changes = TSD_POST,
      .flags = TSD_EP_STORES | TSD_EP_WRITER, .params = "details summary sync sync_timeout"},
+    {"api/incr", "Add to points instead of replacing them.", .run = tsd_ep_incr, .changes = TSD_POST,
+     .flags = TSD_EP_STORES | TSD_EP_WRITER, .params = "details summary sync sync_timeout"},
     {"api/metric", "What a metric is: its kind and unit.", .run = tsd_ep_meta, .reads = TSD_GET,
      .flags = TSD_EP_READS, .params = "metric"},
     {"api/put", "Store points.", .run = tsd_ep_put, .changes = TSD_POST,

@@ -71,6 +71,21 @@ static enum tsd_line_end line_put(struct tsd_line *l, struct ts_slice line)
     return how;
 }
 
+/* The same for a line that begins with incr. */
+static enum tsd_line_end line_incr(struct tsd_line *l, struct ts_slice line)
+{
+    unsigned before = l->work;
+    enum tsd_line_end how = tsd_cmd_incr(l, (struct ts_slice){line.p + 5, line.n - 5});
+    if (l->work != before)
+        l->work += (unsigned)(line.n / TSD_LINE_BYTES_OF_WORK);
+    return how;
+}
+
+enum tsd_line_end tsd_cmd_incr(struct tsd_line *l, struct ts_slice rest)
+{
+    return tsd_line_taken(l, "incr: ", tsd_incr_line(l->in, &l->chain, rest, l->asker));
+}
+
 /* One whole line without its end; what follows it lies at [next, end). */
 static enum tsd_line_end line_one(struct tsd_line *l, struct ts_slice line, const char *next, const char *end)
 {
@@ -81,6 +96,8 @@ static enum tsd_line_end line_one(struct tsd_line *l, struct ts_slice line, cons
         tsd_put_ahead(l->in, next, end);
         return line_put(l, line);
     }
+    if (line.n > 5 && !memcmp(line.p, "incr ", 5) && tsd_line_stores(l))
+        return line_incr(l, line);
     enum tsd_line_end how = tsd_line_command(l, line);
     l->n_commands += how == TSD_LINE_MORE || how == TSD_LINE_EXIT;
     l->work += (unsigned)(line.n / TSD_LINE_BYTES_OF_WORK);
@@ -97,6 +114,15 @@ static const char *line_tail(struct tsd_line *l, const char *p, const char *end)
     return end;
 }
 
+/* Lines of known series at the shortest way. */
+static const char *line_run(struct tsd_line *l, const char *p, const char *end)
+{
+    p = tsd_put_run(l->in, &l->chain, p, end, &l->n_points);
+    if (*p == 'i' && !l->in->rules->hbase)
+        p = tsd_incr_run(l->in, &l->chain, p, end, l->asker, &l->n_points);
+    return p;
+}
+
 enum tsd_line_end tsd_line_input(struct tsd_line *l, const char *p, const char *end, bool eof,
                                  const char **out_rest)
 {
@@ -104,7 +130,7 @@ enum tsd_line_end tsd_line_input(struct tsd_line *l, const char *p, const char *
     bool stores = tsd_line_stores(l);
     while (p < end) {
         if (!l->skipping) {
-            p = !stores ? p : tsd_put_run(l->in, &l->chain, p, end, &l->n_points);
+            p = !stores ? p : line_run(l, p, end);
             if (p == end)
                 break;
         }

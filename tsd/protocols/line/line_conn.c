@@ -79,7 +79,7 @@ static void line_sync_start(struct tsd_conn *c, struct line_conn *lc)
 {
     lc->n_way = lc->n_syncs;
     tsd_conn_hold(c);
-    tsd_ingest_barrier(lc->line.in, STO_LEVEL_DISK, line_synced, c);
+    tsd_ingest_barrier(lc->line.in, STO_LEVEL_DISK, c->asker, line_synced, c);
 }
 
 static bool line_on_sync(struct tsd_line *l)
@@ -138,6 +138,7 @@ static void line_open(struct tsd_conn *c)
     lc->line = (struct tsd_line){.in = &c->w->ingest,
                                  .ops = &line_ops,
                                  .arg = c,
+                                 .asker = c->asker,
                                  .histograms = &set->histograms,
                                  .rollups = &set->rollups,
                                  .out = &c->out,
@@ -162,7 +163,7 @@ static void line_end(struct tsd_conn *c, const struct tsd_line *l)
     if (!l->n_points)
         return;
     tsd_conn_hold(c);
-    tsd_ingest_barrier(l->in, STO_LEVEL_LOG, line_accepted, c);
+    tsd_ingest_barrier(l->in, STO_LEVEL_LOG, 0, line_accepted, c);
 }
 
 /* What becomes of the connection after its lines were worked through. */

@@ -1,5 +1,5 @@
 /*
- * put.c - the three paths of a put line.
+ * put.c - the three paths of a put line, and of an incr line, which adds to a point instead of replacing it.
  *
  * Threads    see put.h
  * Not here   cutting lines and other commands (line.c), characters of names (rules.c)
@@ -116,8 +116,26 @@ static unsigned put_time(struct tsd_ingest *in, const char *p)
 
 /* --- first path --- */
 
-const char *tsd_put_run(struct tsd_ingest *in, struct tsd_chain *chain, const char *p, const char *end,
-                        uint64_t *n_points)
+/* What a line does with its value, by its first word. */
+struct put_verb {
+    const char *word; /* with the blank behind it */
+    unsigned n;       /* its length */
+    bool adds;        /* to the point of that time, for asker; else replaces it */
+    uint32_t asker;
+};
+
+static inline int put_take(struct tsd_ingest *in, const struct put_verb *verb,
+                           const struct sto_series *series, int64_t ts_ms, int64_t m, uint32_t flags)
+{
+    return verb->adds ? tsd_ingest_add(in, series, ts_ms, m, flags, verb->asker)
+                      : tsd_ingest_point(in, series, ts_ms, m, flags);
+}
+
+/* Inlined for each word, which is a constant then. */
+static inline __attribute__((always_inline)) const char *put_run(struct tsd_ingest *in,
+                                                                 struct tsd_chain *chain, const char *p,
+                                                                 const char *end, const struct put_verb *verb,
+                                                                 uint64_t *n_points)
 {
     if (!chain->last || chain->epoch != in->cache.epoch)
         return p;
@@ -127,10 +145,10 @@ const char *tsd_put_run(struct tsd_ingest *in, struct tsd_chain *chain, const ch
         uintptr_t ref = *link;
         uint32_t metric_len, text_len;
         const char *text = tsd_ref_text(ref, &metric_len, &text_len);
-        if ((size_t)(end - p) < (size_t)text_len + 17 || ts_ld32(p) != ts_ld32("put "))
+        if ((size_t)(end - p) < (size_t)text_len + 13 + verb->n || memcmp(p, verb->word, verb->n))
             break;
-        const char *q = p + 4 + metric_len;
-        if (*q != ' ' || memcmp(p + 4, text, metric_len))
+        const char *q = p + verb->n + metric_len;
+        if (*q != ' ' || memcmp(p + verb->n, text, metric_len))
             break;
         q++;
         unsigned n = in->time_len;
@@ -154,7 +172,7 @@ const char *tsd_put_run(struct tsd_ingest *in, struct tsd_chain *chain, const ch
         if (q >= end || *q != '\n')
             break;
         const struct sto_series *series = tsd_ref_series(ref);
-        if (tsd_ingest_point(in, series, in->time_ts_ms, m, flags | in->time_ms_flag) < 0)
+        if (put_take(in, verb, series, in->time_ts_ms, m, flags | in->time_ms_flag) < 0)
             break;
         p = q + 1;
         chain->last = ref;
@@ -167,6 +185,18 @@ const char *tsd_put_run(struct tsd_ingest *in, struct tsd_chain *chain, const ch
     in->n_guessed += n_taken;
     *n_points += n_taken;
     return p;
+}
+
+const char *tsd_put_run(struct tsd_ingest *in, struct tsd_chain *chain, const char *p, const char *end,
+                        uint64_t *n_points)
+{
+    return put_run(in, chain, p, end, &(struct put_verb){"put ", 4, false, 0}, n_points);
+}
+
+const char *tsd_incr_run(struct tsd_ingest *in, struct tsd_chain *chain, const char *p, const char *end,
+                         uint32_t asker, uint64_t *n_points)
+{
+    return put_run(in, chain, p, end, &(struct put_verb){"incr ", 5, true, asker}, n_points);
 }
 
 /* --- second path --- */
@@ -216,7 +246,8 @@ void tsd_put_ahead(const struct tsd_ingest *in, const char *p, const char *end)
 }
 
 /* A line whose text is known and whose time and value are plain: 1 taken, 0 not of this kind, TS_EBUSY. */
-static int put_found(struct tsd_ingest *in, struct tsd_chain *chain, struct ts_slice args)
+static int put_found(struct tsd_ingest *in, struct tsd_chain *chain, const struct put_verb *verb,
+                     struct ts_slice args)
 {
     struct put_parts p;
     if (!put_split(args, &p))
@@ -233,8 +264,8 @@ static int put_found(struct tsd_ingest *in, struct tsd_chain *chain, struct ts_s
         return 0;
     if (ts_num_parse(p.value, &v, NULL) < 0)
         return 0;
-    int rc = tsd_ingest_point(in, tsd_ref_series(ref), time.ts_ms, v.m,
-                              sto_meta_flags(STO_OP_PUT, v.kind, v.exp, time.ms));
+    int rc = put_take(in, verb, tsd_ref_series(ref), time.ts_ms, v.m,
+                      sto_meta_flags(STO_OP_PUT, v.kind, v.exp, time.ms));
     if (rc == TS_EBUSY)
         return rc;
     if (rc < 0)
@@ -259,7 +290,8 @@ static void put_raw(struct ts_slice raw, struct ts_slice *out_metric, struct ts_
     *out_tags = a.more ? a.rest : (struct ts_slice){NULL, 0};
 }
 
-static int put_checked(struct tsd_ingest *in, struct tsd_chain *chain, struct ts_slice raw)
+static int put_checked(struct tsd_ingest *in, struct tsd_chain *chain, const struct put_verb *verb,
+                       struct ts_slice raw)
 {
     struct tsd_line_args a;
     TS_TRY(tsd_args_begin(in, raw, TSD_PUT_MIN_ARGS, TSD_PUT_MIN_ARGS, &a));
@@ -269,19 +301,32 @@ static int put_checked(struct tsd_ingest *in, struct tsd_chain *chain, struct ts
     uintptr_t ref;
     put_raw(raw, &raw_metric, &raw_tags);
     TS_TRY(tsd_ingest_series(in, a.metric, in->tags, in->n_tags, raw_metric, raw_tags, &series, &ref));
-    TS_TRY(tsd_ingest_point(in, series, a.time.ts_ms, a.value.m,
-                            sto_meta_flags(STO_OP_PUT, a.value.kind, a.value.exp, a.time.ms)));
+    TS_TRY(put_take(in, verb, series, a.time.ts_ms, a.value.m,
+                    sto_meta_flags(STO_OP_PUT, a.value.kind, a.value.exp, a.time.ms)));
     put_follow(in, chain, ref);
     in->n_points++;
     return 0;
 }
 
-int tsd_put_line(struct tsd_ingest *in, struct tsd_chain *chain, struct ts_slice args)
+static int put_line(struct tsd_ingest *in, struct tsd_chain *chain, const struct put_verb *verb,
+                    struct ts_slice args)
 {
-    int rc = args.n ? put_found(in, chain, args) : 0;
+    int rc = args.n ? put_found(in, chain, verb, args) : 0;
     if (rc == TS_EBUSY)
         return rc;
     if (rc == 1)
         return 0;
-    return put_checked(in, chain, args);
+    return put_checked(in, chain, verb, args);
+}
+
+int tsd_put_line(struct tsd_ingest *in, struct tsd_chain *chain, struct ts_slice args)
+{
+    return put_line(in, chain, &(struct put_verb){.adds = false}, args);
+}
+
+int tsd_incr_line(struct tsd_ingest *in, struct tsd_chain *chain, struct ts_slice args, uint32_t asker)
+{
+    if (in->rules->hbase)
+        return tsd_args_say(in, TS_EBACKEND, TSD_NO_COUNTERS, (struct ts_slice){NULL, 0});
+    return put_line(in, chain, &(struct put_verb){.adds = true, .asker = asker}, args);
 }

@@ -1,5 +1,5 @@
 /*
- * put.h - parses "put" lines and stores their points.
+ * put.h - parses "put" and "incr" lines and stores their points.
  *
  * The fast path guesses the series (the one that followed last time), compares its text, and parses time and
  * value. If the guess is wrong, the text is looked up. If it is unknown, the line is parsed and checked in
@@ -28,6 +28,10 @@ struct tsd_chain {
 const char *tsd_put_run(struct tsd_ingest *in, struct tsd_chain *chain, const char *p, const char *end,
                         uint64_t *n_points);
 
+/** The same for lines "incr ...", which add their value for an asker (tsd_ingest_add). Not with remote = hbase. */
+const char *tsd_incr_run(struct tsd_ingest *in, struct tsd_chain *chain, const char *p, const char *end,
+                         uint32_t asker, uint64_t *n_points);
+
 /** Fetch memory that the line at p, if it is a put, needs on the paths after the first one, while the line before it is handled.
  * Any bytes may follow up to end. Cost: 40 ns; without it, each of ten million new series waits about 200 ns for memory. */
 void tsd_put_ahead(const struct tsd_ingest *in, const char *p, const char *end);
@@ -38,5 +42,7 @@ void tsd_put_ahead(const struct tsd_ingest *in, const char *p, const char *end);
  *         other      refused: in->msg has the text, tsd_refusal_of(code) its kind
  */
 int tsd_put_line(struct tsd_ingest *in, struct tsd_chain *chain, struct ts_slice args);
+/** The same for a line "incr metric time delta k=v ...". */
+int tsd_incr_line(struct tsd_ingest *in, struct tsd_chain *chain, struct ts_slice args, uint32_t asker);
 
 #endif

@@ -135,6 +135,7 @@ struct qry_top {
     bool rank_given;      /* the client named it */
 };
 struct qry_note_taker; /* query/notes.h */
+struct qry_figures;    /* query/thin.h */
 /* A parsed query. All its memory belongs to the arena that the parser was given. */
 struct qry_spec {
     int64_t start_ms, end_ms;             /* both inclusive */
@@ -179,6 +180,11 @@ struct qry_spec {
     enum qry_times times;           /* how text and CSV print the times of points */
     /* Bits of enum qry_kind: what a delete removes; 0 = what the query reads, points or histograms. */
     unsigned kinds;
+    /* The answer, not qry_run: columns that each series is thinned to (query/thin.h), 0: all points stay; print the figures of all
+     * points of a series also without thin; series that are printed, 0: all. */
+    size_t thin;
+    bool figures;
+    size_t max_series;
 };
 /* What a delete removes. */
 enum qry_kind { QRY_KIND_POINTS = 1, QRY_KIND_ROLLUPS = 2, QRY_KIND_HISTOGRAMS = 4 };
@@ -337,6 +343,8 @@ struct qry_series {
     bool all_int;          /* every point is an integer */
     bool nan_is_null;      /* print NaN as null (fill policy null) */
     bool joined;           /* a function combined several series; OpenTSDB prints no annotations for it */
+    /* Figures of all points before thinning, borrowed; NULL: not requested. */
+    const struct qry_figures *figures;
 };
 typedef int (*qry_series_fn)(void *arg, const struct qry_series *s, struct ts_error *err);
 

@@ -1,5 +1,5 @@
 /*
- * choice.c - parameters that choose among the series and cells of an answer: top, bottom, where, kinds, sort, compare, ...
+ * choice.c - parameters that choose among the series, points and cells of an answer: top, bottom, where, kinds, sort, compare, thin, ...
  *
  * Threads    any
  */
@@ -8,6 +8,7 @@
 #include "base/cut.h"
 #include "base/text.h"
 #include "query/language/parse.h"
+#include "query/thin.h"
 
 static const char *const rank_names[] = {
     [QRY_TOP_AVG] = "avg", [QRY_TOP_MAX] = "max",   [QRY_TOP_MIN] = "min",
@@ -43,6 +44,18 @@ static int parse_top(struct ts_slice top, struct ts_slice bottom, struct ts_slic
     }
     return ts_error_set(err, TS_EINVAL, "No such rank: %.*s (avg, max, min, sum, last, count)",
                         TS_SHOWN(rank, 40));
+}
+
+static int parse_thin(struct ts_slice s, size_t *out, struct ts_error *err)
+{
+    int64_t n;
+    if (ts_num_parse_int(s, &n, NULL) < 0 || n < 1 || n > QRY_MAX_THIN)
+        return ts_error_set(
+            err, TS_EINVAL,
+            "Invalid number of columns: thin=%.*s (1 to %d, such as the width of the graph in pixels)",
+            TS_SHOWN(s, 40), QRY_MAX_THIN);
+    *out = (size_t)n;
+    return 0;
 }
 
 /* "points,rollups", "all". */
@@ -101,13 +114,17 @@ enum choice {
     CHOICE_COMPARE,
     CHOICE_COLUMNS,
     CHOICE_PARTIAL,
+    CHOICE_THIN,
+    CHOICE_FIGURES,
+    CHOICE_MAX_SERIES,
     N_CHOICES
 };
 const char *const qry_choice_names[] = {
-    [CHOICE_TOP] = "top",         [CHOICE_BOTTOM] = "bottom",   [CHOICE_RANK] = "rank",
-    [CHOICE_WHERE] = "where",     [CHOICE_KINDS] = "kinds",     [CHOICE_TIMES] = "times",
-    [CHOICE_SORT] = "sort",       [CHOICE_OTHERS] = "others",   [CHOICE_COMPARE] = "compare",
-    [CHOICE_COLUMNS] = "columns", [CHOICE_PARTIAL] = "partial", [N_CHOICES] = NULL};
+    [CHOICE_TOP] = "top",         [CHOICE_BOTTOM] = "bottom",         [CHOICE_RANK] = "rank",
+    [CHOICE_WHERE] = "where",     [CHOICE_KINDS] = "kinds",           [CHOICE_TIMES] = "times",
+    [CHOICE_SORT] = "sort",       [CHOICE_OTHERS] = "others",         [CHOICE_COMPARE] = "compare",
+    [CHOICE_COLUMNS] = "columns", [CHOICE_PARTIAL] = "partial",       [CHOICE_THIN] = "thin",
+    [CHOICE_FIGURES] = "figures", [CHOICE_MAX_SERIES] = "max_series", [N_CHOICES] = NULL};
 
 /* Choices that are about tables of totals. */
 static int parse_table(const struct ts_slice *v, struct ts_arena *arena, struct qry_spec *spec,
@@ -139,6 +156,15 @@ static int parse_table(const struct ts_slice *v, struct ts_arena *arena, struct 
     return 0;
 }
 
+/* How much of each series, and of how many of them, an answer shows. */
+static int parse_amount(const struct ts_slice *v, struct qry_spec *spec, struct ts_error *err)
+{
+    spec->figures = v[CHOICE_FIGURES].p && !ts_slice_is(v[CHOICE_FIGURES], "false");
+    if (v[CHOICE_MAX_SERIES].p)
+        TS_TRY(parse_count("max_series", v[CHOICE_MAX_SERIES], &spec->max_series, err));
+    return v[CHOICE_THIN].p ? parse_thin(v[CHOICE_THIN], &spec->thin, err) : 0;
+}
+
 int qry_parse_choice(const struct qry_param *params, size_t n, struct ts_arena *arena, struct qry_spec *spec,
                      struct ts_buf *out_uri, struct ts_error *err)
 {
@@ -161,5 +187,6 @@ int qry_parse_choice(const struct qry_param *params, size_t n, struct ts_arena *
     TS_TRY(v[CHOICE_TIMES].p ? parse_word("times", v[CHOICE_TIMES], times, &word, err) : 0);
     spec->times = (enum qry_times)word;
     TS_TRY(parse_table(v, arena, spec, err));
+    TS_TRY(parse_amount(v, spec, err));
     return v[CHOICE_WHERE].p ? qry_where_parse(v[CHOICE_WHERE], arena, &spec->where, err) : 0;
 }

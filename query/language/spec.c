@@ -55,6 +55,11 @@ static int check_totals(const struct qry_spec *spec, struct ts_error *err)
         return ts_error_set(err, TS_EINVAL, "others is the rest of top or bottom: give one of them");
     if (!spec->by_on)
         return 0;
+    if (spec->thin || spec->figures || spec->max_series)
+        return ts_error_set(
+            err, TS_EINVAL,
+            "thin, figures and max_series are for series of points, not for totals: leave them out "
+            "or leave out by (top limits the rows of totals)");
     if (spec->top.n && !spec->n_by_tags)
         return ts_error_set(err, TS_EINVAL,
                             "top and bottom choose among values of tags: give a tag key in by");

@@ -55,6 +55,14 @@ const struct ts_opt tsd_query_opts[] = {
      .help = "With --by and CSV: add a last column that says whether the range covers only a part of the "
              "row's interval. Text marks such rows with *."},
     {.name = "where", .arg = "COND", .help = "Only points like value>10 or 'value>=0,value!=99'."},
+    {.name = "thin",
+     .arg = "N",
+     .help = "Of each series only the points that a line N pixels wide needs: the first, lowest, highest and "
+             "last one "
+             "of N equal parts of the range (1 to 10000). JSON also has figures of all points."},
+    {.name = "figures",
+     .help = "With JSON: count, min, max, avg, sum, first and last of each series' points."},
+    {.name = "max-series", .arg = "N", .help = "Only the first N series."},
     {.name = "format", .letter = 'f', .arg = TSD_OUT_NAMES, .help = "Form of the answer. Default text."},
     {.name = "times",
      .arg = "iso|epoch",
@@ -335,11 +343,12 @@ static int query_choice(struct query_run *r, struct ts_error *err)
     struct qry_param params[QRY_MAX_CHOICES];
     size_t n = 0;
     for (size_t i = 0; qry_choice_names[i]; i++) {
-        const char *value = tsd_args_get(r->args, qry_choice_names[i]);
-        if (value && strcmp(qry_choice_names[i], "partial") == 0)
+        const char *name = qry_choice_names[i];
+        const char *value = tsd_args_get(r->args, strcmp(name, "max_series") == 0 ? "max-series" : name);
+        if (value && strcmp(name, "partial") == 0)
             value = "column";
         if (value)
-            params[n++] = (struct qry_param){ts_slice_str(qry_choice_names[i]), ts_slice_str(value)};
+            params[n++] = (struct qry_param){ts_slice_str(name), ts_slice_str(value)};
     }
     r->spec.ms = tsd_args_has(r->args, "ms");
     if (r->spec.ms)

@@ -158,11 +158,46 @@ static int json_head(struct tsd_out *o, const struct qry_series *s, struct ts_er
     return ts_sink_write(o->sink, ts_buf_get(&o->scratch), err);
 }
 
+static void json_figure(struct ts_json *j, const char *name, const struct qry_total_value *v)
+{
+    char text[64];
+    double d = v->is_int ? (double)v->i : v->d;
+    bool fits =
+        v->is_int && v->i >= INT64_MIN && v->i <= INT64_MAX; /* beyond 64 bits other programs read doubles */
+    if (v->null)
+        ts_json_member_null(j, name);
+    else if (fits)
+        ts_json_member_int(j, name, (int64_t)v->i);
+    else
+        ts_json_member_raw(j, name,
+                           (struct ts_slice){text, (size_t)(tsd_out_json_double(text, d, false) - text)});
+}
+
+static int json_figures(struct tsd_out *o, const struct qry_figures *f, struct ts_error *err)
+{
+    struct ts_json j;
+    ts_buf_clear(&o->scratch);
+    ts_buf_str(&o->scratch, ",\"figures\":");
+    ts_json_init(&j, &o->scratch);
+    ts_json_obj(&j);
+    ts_json_member_count(&j, "count", f->n);
+    json_figure(&j, "min", &f->min);
+    json_figure(&j, "max", &f->max);
+    json_figure(&j, "avg", &f->avg);
+    json_figure(&j, "sum", &f->sum);
+    json_figure(&j, "first", &f->first);
+    json_figure(&j, "last", &f->last);
+    ts_json_obj_end(&j);
+    return ts_sink_write(o->sink, ts_buf_get(&o->scratch), err);
+}
+
 static int json_series(struct tsd_out *o, const struct qry_series *s, struct ts_error *err)
 {
     TS_TRY(json_head(o, s, err));
     TS_TRY(json_points(o, s, err));
     TS_TRY(ts_sink_str(o->sink, o->spec->arrays ? "]" : "}", err));
+    if (s->figures)
+        TS_TRY(json_figures(o, s->figures, err));
     if (o->spec->show_stats && o->stats && s->sub < o->stats->n_subs) {
         struct ts_json j;
         ts_buf_clear(&o->scratch);
@@ -197,6 +232,8 @@ static int json_end(struct tsd_out *o, struct ts_error *err)
             tsd_querystats_all(&j, o->stats, o->limit && qry_limit_incomplete(o->limit), -1);
         else
             ts_json_raw(&j, TS_SLICE_LIT("{}"));
+        if (o->spec->max_series)
+            ts_buf_printf(&o->scratch, ",\"of\":%zu", o->n + o->n_left_out);
         ts_buf_char(&o->scratch, '}');
         TS_TRY(ts_sink_write(o->sink, ts_buf_get(&o->scratch), err));
     }
@@ -273,6 +310,7 @@ const struct tsd_out_format tsd_out_json = {.name = "json",
                                             .series = json_array_series,
                                             .total = json_array_total,
                                             .end = json_end,
+                                            .has_figures = true,
                                             .help = "OpenTSDB's array of series, or an array of totals."};
 
 /* --- one object a line --- */
@@ -297,4 +335,5 @@ const struct tsd_out_format tsd_out_ndjson = {.name = "ndjson",
                                               .series = ndjson_series,
                                               .total = ndjson_total,
                                               .end = tsd_out_nothing,
+                                              .has_figures = true,
                                               .help = "The objects of json, one a line."};

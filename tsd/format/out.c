@@ -50,6 +50,7 @@ void tsd_out_release(struct tsd_out *o)
     ts_buf_release(&o->globals);
     ts_free(o->n_of);
     o->n_of = NULL;
+    qry_thin_release(&o->thin);
     tsd_out__kept_free(o->kept);
     o->kept = NULL;
 }
@@ -57,10 +58,24 @@ void tsd_out_release(struct tsd_out *o)
 int tsd_out_series(void *arg, const struct qry_series *s, struct ts_error *err)
 {
     struct tsd_out *o = arg;
-    TS_TRY(o->format->series(o, s, err));
-    o->n++;
+    const struct qry_spec *spec = o->spec;
     if (o->n_of)
         o->n_of[s->sub]++;
+    if (spec->max_series && o->n >= spec->max_series) {
+        o->n_left_out++;
+        return 0;
+    }
+    if (spec->thin || spec->figures) {
+        struct qry_budget budget;
+        struct qry_series thinned = *s;
+        qry_budget_init(&budget, o->limit);
+        TS_TRY(qry_thin_series(&o->thin, spec, &budget, &thinned, err));
+        thinned.figures = &o->thin.figures;
+        TS_TRY(o->format->series(o, &thinned, err));
+    } else {
+        TS_TRY(o->format->series(o, s, err));
+    }
+    o->n++;
     return 0;
 }
 
@@ -82,6 +97,10 @@ int tsd_out_total(void *arg, const struct qry_total *t, struct ts_error *err)
 int tsd_out_begin(struct tsd_out *o, struct sto_store *store, struct ts_error *err)
 {
     bool remote = sto_store_remote(store) != NULL;
+    if (o->spec->figures && !o->format->has_figures)
+        return ts_error_set(err, TS_EINVAL,
+                            "figures are printed by the formats json and ndjson only, not by %s",
+                            o->format->name);
     if (!o->spec->by_on && !o->spec->no_annotations && (remote || tsd_notes_any(store)))
         o->notes = store;
     if (!o->spec->by_on && o->spec->global_annotations)

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/sink.h"
 #include "query/query.h"
+#include "query/thin.h"
 
 struct tsd_out;
 
@@ -26,6 +27,7 @@ struct tsd_out_format {
     int (*total)(struct tsd_out *o, const struct qry_total *t, struct ts_error *err);
     int (*end)(struct tsd_out *o, struct ts_error *err);
     const char *help; /* one sentence */
+    bool has_figures; /* prints the figures of a series */
 };
 
 /* All formats that users may name, the default of commands first: each is a struct tsd_out_format tsd_out_<identifier> in a file of
@@ -63,7 +65,9 @@ struct tsd_out {
     struct ts_buf scratch;       /* head of a series */
     const struct qry_head *head; /* totals: their columns, borrowed */
     size_t n;                    /* series or rows written */
-    size_t *n_of;                /* series of each sub query; NULL: not counted */
+    size_t n_left_out;           /* series that max_series leaves out */
+    size_t *n_of;                /* series of each sub query, also those left out; NULL: not counted */
+    struct qry_thin thin;        /* points of the current series with thin; owned */
     struct sto_store *notes;     /* json: has notes on series, to be shown; NULL = none */
     struct tsd_notes_fetched
         *fetched;          /* and those of series that only the remote store has; borrowed; NULL = none */

@@ -158,9 +158,16 @@ static void last_elements(struct last *l, const json_t *queries, struct ts_arena
 static int last_known(struct last *l, const json_t *root, struct ts_error *err)
 {
     bool compat = tsd_job_req(l->job)->d->set.rules.compat;
+    static const char *const range_only[] = {"thin", "figures", "max_series"};
     struct ts_json_unknown unknown = {.n = 0};
     size_t i;
     json_t *q;
+    for (i = 0; !compat && i < sizeof range_only / sizeof range_only[0]; i++)
+        if (json_object_get(root, range_only[i]))
+            return ts_error_set(
+                err, TS_EINVAL,
+                "%s is for queries over a range of time (/api/query): n limits the newest points of a series",
+                range_only[i]);
     TS_TRY(qry_json_known(root, "queries resolveNames backScan n at tz", compat, &unknown, err));
     json_array_foreach(json_object_get(root, "queries"), i, q)
         TS_TRY(qry_json_known(q, "metric tags tsuids", compat, &unknown, err));

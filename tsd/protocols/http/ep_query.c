@@ -47,9 +47,11 @@ int tsd_ep_query_parse(struct tsd_job *job, struct qry_spec *spec, struct ts_err
 
 int tsd_ep_delete_fits(const struct qry_spec *spec, struct ts_error *err)
 {
-    if (spec->where.n || spec->top.n)
-        return ts_error_set(err, TS_EINVAL,
-                            "A delete takes all points of a range: leave out where, top and bottom");
+    if (spec->where.n || spec->top.n || spec->thin || spec->figures || spec->max_series)
+        return ts_error_set(
+            err, TS_EINVAL,
+            "A delete takes all points of a range: leave out where, top, bottom, thin, figures and "
+            "max_series");
     if (spec->by_on)
         return ts_error_set(err, TS_EINVAL, "Totals can't be deleted: ask for series");
     return qry_delete_need_end(spec, err);
@@ -192,8 +194,10 @@ int tsd_ep_scan(struct tsd_job *job, struct ts_error *err)
     struct qry_spec spec = {.n_subs = 0};
     TS_TRY(tsd_ep_query_parse(job, &spec, err));
     tsd_ep_query_settings(req, &spec);
-    if (spec.top.n || spec.by_on)
-        return ts_error_set(err, TS_EINVAL, "A scan shows rows of all series: leave out top, bottom and by");
+    if (spec.top.n || spec.by_on || spec.thin || spec.figures || spec.max_series)
+        return ts_error_set(
+            err, TS_EINVAL,
+            "A scan shows rows of all series: leave out top, bottom, by, thin, figures and max_series");
     tsd_query_begin_spec(job, &spec, NULL);
     return tsd_scan_run(req->d->store, &spec, tsd_req_flag(req, "import"), tsd_job_limit(job),
                         tsd_job_sink(job), err);

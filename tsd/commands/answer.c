@@ -77,7 +77,7 @@ static int answer_print(void *arg, struct ts_slice piece, struct ts_error *err)
     if (piece.n)
         a->last = piece.p[piece.n - 1];
     a->n_bytes += piece.n;
-    for (size_t i = 0; i < piece.n && a->n_lines < 2; i++)
+    for (size_t i = 0; i < piece.n && a->n_lines < 3; i++)
         a->n_lines += piece.p[i] == '\n';
     return tsd_print(piece, err);
 }

@@ -60,7 +60,7 @@ struct tsd_answer {
     char last;                   /* byte printed last; 0 = none */
     uint64_t n_bytes;            /* printed */
     bool partial;                /* the daemon has marked its answer as partial */
-    unsigned n_lines;            /* ends of lines among them, counted up to 2 */
+    unsigned n_lines;            /* ends of lines among them, counted up to 3 */
 };
 
 /** The value of --format, or def if it is not given. It must be among names ("text|csv"); otherwise prints an

@@ -18,7 +18,7 @@ const struct ts_opt tsd_last_opts[] = {
      .help = "Zone of --at and of times in text, for example Europe/Berlin. Default UTC."},
     {.name = "format",
      .letter = 'f',
-     .arg = "text|csv|json|ndjson",
+     .arg = "text|csv|json|markdown|ndjson",
      .help = "Form of the answer. Default text. CSV and JSON have milliseconds."},
     TSD_PARTIAL_OPT,
     TSD_ANSWER_OPTS,
@@ -98,7 +98,7 @@ int tsd_last_run(const struct tsd_args *args)
     struct ts_buf series;
     if (!args->n_words)
         return tsd_usage(args, "say which metric");
-    const char *format = tsd_answer_format(args, "text|csv|json|ndjson", "text");
+    const char *format = tsd_answer_format(args, "text|csv|json|markdown|ndjson", "text");
     if (!format || tsd_client_or_data(args) != TSD_EXIT_OK)
         return TSD_EXIT_USAGE;
     const struct ts_tz *tz;

@@ -293,9 +293,12 @@ static int query_answer(struct query_run *r, struct ts_error *err)
     else
         TS_TRY(query_send(r, format ? format : "text", NULL, err));
     TS_TRY(tsd_answer_end(&r->answer, err));
-    bool csv = format && strncmp(format, "csv", 3) == 0;
+    unsigned n_heads = !format                           ? 0
+                       : strncmp(format, "csv", 3) == 0  ? 1
+                       : strcmp(format, "markdown") == 0 ? 2
+                                                         : 0;                 /* lines above the rows */
     bool printed = !r->spec.by_on || (format && strcmp(format, "text") != 0); /* as it came */
-    r->empty |= !explain && printed && (csv ? r->answer.n_lines < 2 : r->answer.n_bytes <= 2);
+    r->empty |= !explain && printed && (n_heads ? r->answer.n_lines <= n_heads : r->answer.n_bytes <= 2);
     if (r->empty)
         tsd_hint_empty(&r->answer, &r->spec);
     return 0;

@@ -95,7 +95,7 @@ static int csv_series(struct tsd_out *o, const struct qry_series *s, struct ts_e
     enum tsd_out_time time = o->spec->times == QRY_TIMES_ISO ? TSD_OUT_ISO
                              : o->spec->ms                   ? TSD_OUT_MS
                                                              : TSD_OUT_S;
-    return tsd_out_points(o, s, (struct ts_slice){b->p, head_n}, time, ',',
+    return tsd_out_points(o, s, (struct ts_slice){b->p, head_n}, time, ",",
                           (struct ts_slice){b->p + head_n, b->n - head_n}, err);
 }
 

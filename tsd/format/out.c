@@ -218,14 +218,16 @@ static char *out_row_time(const struct tsd_out *o, int64_t ts_ms, enum tsd_out_t
 }
 
 int tsd_out_points(struct tsd_out *o, const struct qry_series *s, struct ts_slice head,
-                   enum tsd_out_time time, char sep, struct ts_slice tail, struct ts_error *err)
+                   enum tsd_out_time time, const char *sep, struct ts_slice tail, struct ts_error *err)
 {
+    size_t n_sep = strlen(sep);
     for (size_t i = 0; i < s->n; i++) {
         TS_TRY(ts_sink_write(o->sink, head, err));
         TS_TRY(ts_sink_room(o->sink, POINT_BYTES, err));
         char *p = o->sink->p;
         p = out_row_time(o, s->ts_ms[i], time, p);
-        *p++ = sep;
+        memcpy(p, sep, n_sep);
+        p += n_sep;
         if (tsd_out_is_int(s, i)) {
             p += ts_num_print_int((int64_t)s->v[i], p);
         } else {
@@ -233,7 +235,7 @@ int tsd_out_points(struct tsd_out *o, const struct qry_series *s, struct ts_slic
             memcpy(&d, &s->v[i], 8);
             if (!isnan(d) || !s->nan_is_null)
                 p += ts_num_print_double(d, p);
-            else if (sep != ',') /* a field may be empty, a column may not */
+            else if (*sep != ',') /* a field may be empty, a column may not */
                 p = (char *)memcpy(p, "null", 4) + 4;
         }
         o->sink->p = p;

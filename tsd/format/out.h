@@ -38,6 +38,7 @@ struct tsd_out_format {
     ROW(csv_tags, "csv-tags")                                                                                \
     ROW(csv_wide, "csv-wide")                                                                                \
     ROW(json, "json")                                                                                        \
+    ROW(markdown, "markdown")                                                                                \
     ROW(ndjson, "ndjson")                                                                                    \
     ROW(ndjson_points, "ndjson-points")
 
@@ -122,9 +123,10 @@ int tsd_out_total_row(struct tsd_out *o, const struct qry_total *t, char sep,
                       int (*field)(struct ts_buf *b, struct ts_slice s), struct ts_error *err);
 /* How a row prints its time. */
 enum tsd_out_time { TSD_OUT_S, TSD_OUT_MS, TSD_OUT_ISO };
-/** Rows of a series: head, time, sep, value, tail. NaN of fill policy null is nothing between commas, else "null". */
+/** Rows of a series: head, time, sep (at most 3 bytes), value, tail. NaN of fill policy null is nothing between commas, else
+ * "null". */
 int tsd_out_points(struct tsd_out *o, const struct qry_series *s, struct ts_slice head,
-                   enum tsd_out_time time, char sep, struct ts_slice tail, struct ts_error *err);
+                   enum tsd_out_time time, const char *sep, struct ts_slice tail, struct ts_error *err);
 /** A time as "2026-11-02 13:00:00", UTC, with .mmm if it has milliseconds. */
 void tsd_out_time(struct ts_buf *b, int64_t ms);
 

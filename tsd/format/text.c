@@ -46,7 +46,7 @@ static int text_series(struct tsd_out *o, const struct qry_series *s, struct ts_
     }
     ts_buf_str(b, "}\n");
     bool iso = o->spec->times == QRY_TIMES_ISO || (o->spec->times == QRY_TIMES_USUAL && !o->spec->compat);
-    return tsd_out_points(o, s, (struct ts_slice){b->p, metric_n}, iso ? TSD_OUT_ISO : TSD_OUT_MS, ' ',
+    return tsd_out_points(o, s, (struct ts_slice){b->p, metric_n}, iso ? TSD_OUT_ISO : TSD_OUT_MS, " ",
                           (struct ts_slice){b->p + metric_n, b->n - metric_n}, err);
 }
 

@@ -127,6 +127,26 @@ static void test_out__json_is_opentsdbs(void **state)
     assert_string_equal(series(&tsd_out_json, &spec, &s, 0), "[{\"statsSummary\":{}}]");
 }
 
+static void test_out__markdown_escapes_what_is_its_own(void **state)
+{
+    (void)state;
+    static const struct sto_tag_text special[] = {{{"host", 4}, {"a|b*c\\", 6}}, {{"a_b", 3}, {"<x>", 3}}};
+    uint64_t v[] = {ts_double_bits(1), ts_double_bits(-2.5), 7, ts_double_bits((double)NAN)};
+    uint8_t is_int[] = {0, 0, 1, 0};
+    struct qry_series s = {
+        .metric = {"m`", 2}, .tags = special, .n_tags = 2, .n = 3, .ts_ms = times, .v = v, .is_int = is_int};
+    struct qry_spec spec = {.tz = NULL};
+    assert_string_equal(series(&tsd_out_markdown, &spec, &s, 1),
+                        "| metric | time | value | tags |\n| :--- | :--- | ---: | :--- |\n"
+                        "| m\\` | 2017-07-14T02:40:00Z | 1 | host=a\\|b\\*c\\\\ a\\_b=\\<x> |\n"
+                        "| m\\` | 2017-07-14T02:40:01Z | -2.5 | host=a\\|b\\*c\\\\ a\\_b=\\<x> |\n"
+                        "| m\\` | 2017-07-14T05:26:39Z | 7 | host=a\\|b\\*c\\\\ a\\_b=\\<x> |\n");
+    tear_down(NULL);
+    s = (struct qry_series){.metric = {"m", 1}, .n = 1, .ts_ms = times + 3, .v = v + 3, .nan_is_null = true};
+    spec.times = QRY_TIMES_EPOCH;
+    assert_non_null(strstr(series(&tsd_out_markdown, &spec, &s, 1), "\n| m | 1500010000 | null | |\n"));
+}
+
 static void test_out__json_never_prints_a_key_twice(void **state)
 {
     (void)state;
@@ -346,6 +366,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_out__json_is_opentsdbs, tear_down),
+        cmocka_unit_test_teardown(test_out__markdown_escapes_what_is_its_own, tear_down),
         cmocka_unit_test_teardown(test_out__json_never_prints_a_key_twice, tear_down),
         cmocka_unit_test(test_out__json_doubles_are_javas),
         cmocka_unit_test_teardown(test_out__long_series_cross_pieces, tear_down),

@@ -309,8 +309,34 @@ static const struct tsd_cmd commands[] = {
          "tsd hbase create-tables --gateways hbase1:9090 --salt-width 1 --salt-buckets 20 --split salt\n"
          "tsd hbase status --config /etc/tsd.conf",
      .run = tsd_hbase_cmd_run},
+    {.name = "check",
+     .also = "nagios icinga health",
+     .summary = "Judge a daemon, the values of a query or the age of a metric, as a monitoring plug-in.",
+     .usage = "[-w RANGE] [-c RANGE] [options]\n"
+              "START [END] AGG METRIC [tag=value ...] [-w RANGE] [-c RANGE] [--of VALUE] [options]\n"
+              "--age METRIC [tag=value ...] [-w RANGE] [-c RANGE] [--each] [options]",
+     .opts = tsd_check_opts,
+     .details =
+         "Without words it judges the daemon: whether it answers and is ready; the ranges then apply to the "
+         "seconds it takes.\n"
+         "The words of a query are those of tsd query. Each series of the answer is judged, and the worst "
+         "state counts.\n"
+         "\n"
+         "It prints one line on standard output: the state, a sentence about the worst series, and after | "
+         "performance data of at most 50 "
+         "series\n"
+         "('LABEL'=VALUE;WARNING;CRITICAL). No connection, no answer in time and a daemon that is not ready "
+         "are CRITICAL; wrong words, "
+         "unknown\n"
+         "names and a query that is refused are UNKNOWN. tsd fsck checks the files of a stopped store.",
+     .exits = "0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN",
+     .examples = "tsd check --age web.hits domain=example.org -w 10m -c 1h\n"
+                 "tsd check 5m-ago avg sys.cpu.user 'host=*' -w 80 -c 95 --of avg\n"
+                 "tsd check -t 5 -w 1 --host tsd.example.org",
+     .run = tsd_check_run,
+     .refuse = tsd_check_refuse},
     {.name = "fsck",
-     .also = "check repair verify",
+     .also = "repair verify",
      .summary = "Check a whole stopped store, or OpenTSDB's tables in HBase, and repair them.",
      .usage = "--data DIR [--repair] [--format text|json] [--quiet]\n"
               "--hbase [--config FILE] [--fix|--fix-all] [--metric NAME] [--from TIME] [--to TIME] "

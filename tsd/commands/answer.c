@@ -20,17 +20,10 @@
 const char *tsd_answer_format(const struct tsd_args *args, const char *names, const char *def)
 {
     const char *format = tsd_args_get(args, "format");
-    if (!format)
-        return def;
-    size_t n = strlen(format);
-    for (const char *p = names; *p; p += *p == '|') {
-        size_t len = strcspn(p, "|");
-        if (len == n && memcmp(p, format, n) == 0)
-            return format;
-        p += len;
-    }
-    (void)tsd_usage(args, "--format is %s, not \"%s\"", names, format);
-    return NULL;
+    int code;
+    if (tsd_args_choice(args, "format", names, &code))
+        return NULL;
+    return format ? format : def;
 }
 
 struct ts_slice tsd_answer_opt(const struct tsd_args *args, const char *name)

@@ -5,15 +5,19 @@
  */
 #include "tsd/commands/client.h"
 
+#include "base/connect.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/time.h"
 #include "tsd/protocols/http/parser.h"
 
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -40,15 +44,46 @@ int tsd_client_or_data(const struct tsd_args *args)
     return TSD_EXIT_OK;
 }
 
-int tsd_client_open(struct tsd_client *c, const char *host, const char *port, struct ts_error *err)
+static int client_init(struct tsd_client *c, const char *host, const char *port, struct ts_error *err)
 {
-    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *list = NULL;
     *c = (struct tsd_client){.fd = -1, .host = host, .port = port};
     ts_buf_init(&c->in, CLIENT_LINE_MAX);
     int64_t n;
     if (ts_num_parse_int(ts_slice_str(port), &n, NULL) == 0 &&
         (n < 1 || n > 65535)) /* getaddrinfo takes it modulo 65536 */
         return ts_error_set(err, TS_EINVAL, "a port is a number from 1 to 65535, not %s", port);
+    return 0;
+}
+
+static void client_no_delay(const struct tsd_client *c)
+{
+    int one = 1;
+    setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+}
+
+static int client_late(const struct tsd_client *c, struct ts_error *err)
+{
+    return ts_error_set(err, TS_ETIMEOUT, "the daemon at %s:%s did not answer in time", c->host, c->port);
+}
+
+int tsd_client_open_until(struct tsd_client *c, const char *host, const char *port, int64_t until_ns,
+                          struct ts_error *err)
+{
+    char text[300];
+    TS_TRY(client_init(c, host, port, err));
+    c->until_ns = until_ns;
+    (void)snprintf(text, sizeof(text), "%.200s:%.80s", host, port);
+    int rc = ts_connect(host, port, text, until_ns, NULL, &c->fd, err);
+    if (rc < 0)
+        return ts_clock_mono_ns() >= until_ns ? client_late(c, err) : rc;
+    client_no_delay(c);
+    return 0;
+}
+
+int tsd_client_open(struct tsd_client *c, const char *host, const char *port, struct ts_error *err)
+{
+    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *list = NULL;
+    TS_TRY(client_init(c, host, port, err));
     int rc = getaddrinfo(host, port, &hints, &list);
     if (rc != 0)
         return ts_error_set(err, TS_EIO, "no such host or port as %s:%s: %s", host, port, gai_strerror(rc));
@@ -71,8 +106,7 @@ int tsd_client_open(struct tsd_client *c, const char *host, const char *port, st
             port);
         return TS_EIO;
     }
-    int one = 1;
-    setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    client_no_delay(c);
     return 0;
 }
 
@@ -87,8 +121,10 @@ void tsd_client_close(struct tsd_client *c)
 int tsd_client_send(struct tsd_client *c, struct ts_slice bytes, struct ts_error *err)
 {
     while (bytes.n) {
+        if (c->until_ns && !ts_socket_wait(c->fd, POLLOUT, c->until_ns, NULL))
+            return client_late(c, err);
         ssize_t n = send(c->fd, bytes.p, bytes.n, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && (errno == EINTR || (errno == EAGAIN && c->until_ns)))
             continue;
         if (n < 0)
             return ts_error_sys(err, TS_EIO, errno, "the daemon at %s:%s closed the connection", c->host,
@@ -103,9 +139,12 @@ int tsd_client_send(struct tsd_client *c, struct ts_slice bytes, struct ts_error
 static int client_recv(struct tsd_client *c, char *p, size_t n, size_t *out_n, struct ts_error *err)
 {
     ssize_t got;
-    do
+    *out_n = 0;
+    do {
+        if (c->until_ns && !ts_socket_wait(c->fd, POLLIN, c->until_ns, NULL))
+            return client_late(c, err);
         got = recv(c->fd, p, n, 0);
-    while (got < 0 && errno == EINTR);
+    } while (got < 0 && (errno == EINTR || (errno == EAGAIN && c->until_ns)));
     *out_n = got > 0 ? (size_t)got : 0;
     if (got < 0)
         return ts_error_sys(err, TS_EIO, errno, "can't read from the daemon at %s:%s", c->host, c->port);
@@ -255,7 +294,10 @@ int tsd_client_request(const struct tsd_args *args, const struct tsd_client_req 
     const char *host, *port;
     tsd_client_where(args, &host, &port);
     ts_buf_init(&reply->body, 0);
-    int rc = tsd_client_open(&c, host, port, err);
+    reply->status = 0;
+    int rc = req->timeout_ms
+                 ? tsd_client_open_until(&c, host, port, ts_clock_mono_ns() + req->timeout_ms * 1000000, err)
+                 : tsd_client_open(&c, host, port, err);
     if (rc == 0)
         rc = tsd_client_http(&c, req, reply, err);
     tsd_client_close(&c);

@@ -30,6 +30,8 @@ struct tsd_client {
     const char *port; /* borrowed */
     struct ts_buf in; /* bytes read ahead, raw lines only */
     size_t in_at;     /* of them used */
+    int64_t
+        until_ns; /* deadline of the whole exchange by the monotonic clock; 0 = none, then the socket blocks */
 };
 
 /* One request. */
@@ -38,6 +40,7 @@ struct tsd_client_req {
     const char *path;         /* with query, percent-encoded */
     const char *content_type; /* of body; NULL = none */
     struct ts_slice body;     /* may be empty */
+    int64_t timeout_ms; /* tsd_client_request: of connecting, sending and reading together; 0 = no limit */
     /* Gets the body piece by piece if the status is 2xx; NULL: it is kept in reply.body. < 0 ends the
      * request. */
     int (*sink)(void *arg, struct ts_slice piece, struct ts_error *err);
@@ -57,6 +60,10 @@ void tsd_client_where(const struct tsd_args *args, const char **out_host, const 
 int tsd_client_or_data(const struct tsd_args *args);
 /** Connect. TS_EIO with what to do about it. */
 int tsd_client_open(struct tsd_client *c, const char *host, const char *port, struct ts_error *err);
+/** The same with a deadline, which also bounds everything that is sent and read afterwards: TS_ETIMEOUT then. The look-up of a host's name
+ * is not bounded. */
+int tsd_client_open_until(struct tsd_client *c, const char *host, const char *port, int64_t until_ns,
+                          struct ts_error *err);
 /** Close; idempotent. */
 void tsd_client_close(struct tsd_client *c);
 
@@ -67,7 +74,7 @@ int tsd_client_http(struct tsd_client *c, const struct tsd_client_req *req, stru
 /** Turns an answer with a status of 400 or above into an error, with the text of its JSON or plain body.
  * Returns its code. */
 int tsd_client_refused(const struct tsd_client_reply *reply, struct ts_error *err);
-/** Connect, send, read, close; a status of 400 and more is an error. */
+/** Connect, send, read, close; a status of 300 and more is an error. TS_ETIMEOUT if req->timeout_ms are over. */
 int tsd_client_request(const struct tsd_args *args, const struct tsd_client_req *req,
                        struct tsd_client_reply *reply, struct ts_error *err);
 

@@ -88,6 +88,8 @@ int tsd_usage(const struct tsd_args *args, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
+    if (args->cmd->refuse)
+        return args->cmd->refuse(text);
     tsd_say("%s; see tsd help %s", text, args->cmd->name);
     return TSD_EXIT_USAGE;
 }
@@ -275,6 +277,28 @@ bool tsd_args_has(const struct tsd_args *args, const char *name)
     return tsd_args_get(args, name) != NULL;
 }
 
+bool tsd_args_choice(const struct tsd_args *args, const char *name, const char *names, int *out_code)
+{
+    const char *value = tsd_args_get(args, name);
+    struct ts_slice rest = ts_slice_str(names);
+    struct ts_near near;
+    if (!value)
+        return false;
+    ts_near_init(&near, ts_slice_str(value));
+    while (rest.n) {
+        struct ts_slice choice = ts_slice_cut(&rest, '|');
+        if (ts_slice_is(choice, value))
+            return false;
+        ts_near_see(&near, choice);
+    }
+    if (near.n)
+        *out_code =
+            tsd_usage(args, "--%s is %s, not \"%.60s\"; did you mean %s?", name, names, value, near.best);
+    else
+        *out_code = tsd_usage(args, "--%s is %s, not \"%.60s\"", name, names, value);
+    return true;
+}
+
 /* --- running --- */
 
 static struct ts_conf *cmd_conf(const struct tsd_cmd *cmd)
@@ -337,9 +361,9 @@ static int cmd_run(struct tsd_args *args, int argc, char *const *argv)
     }
     struct ts_opt *opts = cmd_all_opts(args->cmd);
     int rc = ts_opt_parse(argc, argv, opts, args->conf, args->uses, &args->n_uses, &err);
-    int code = TSD_EXIT_USAGE;
+    int code;
     if (rc < 0) {
-        tsd_usage(args, "%s", err.text);
+        code = tsd_usage(args, "%s", err.text);
     } else if (tsd_args_has(args, "help")) {
         code = cmd_help_page(args->cmd);
     } else {

@@ -55,6 +55,9 @@ struct tsd_cmd {
     const char *exits;    /* what its exit codes mean; NULL = those of enum tsd_exit */
     const char *examples; /* two, one a line */
     int (*run)(const struct tsd_args *args); /* returns an exit code */
+    int (*refuse)(
+        const char *
+            text); /* says what is wrong with the words and options; returns an exit code. NULL: on standard error, TSD_EXIT_USAGE */
 };
 
 /** Run the program: find the command in table, split its options, answer --help, run it. Returns the exit
@@ -73,6 +76,10 @@ const struct tsd_cmd *tsd_cmd_near(const struct tsd_cmd *table, const char *name
 
 /** Value of an option's last use ("" for a switch); NULL if it was not given. */
 const char *tsd_args_get(const struct tsd_args *args, const char *name);
+/** Is the value of an option none of these? False if it is one of them, or the option was not given.
+ *  @param names     allowed values, "text|csv"
+ *  @param out_code  [out] if true is returned: the exit code of the usage error, which has been printed with the nearest name */
+bool tsd_args_choice(const struct tsd_args *args, const char *name, const char *names, int *out_code);
 /** Was an option given? */
 bool tsd_args_has(const struct tsd_args *args, const char *name);
 
@@ -80,7 +87,7 @@ bool tsd_args_has(const struct tsd_args *args, const char *name);
 void tsd_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /** Print an error ("tsd: text") and return its exit code. */
 int tsd_fail(const struct ts_error *err);
-/** Print what is wrong with the words of a command and where its page is; returns TSD_EXIT_USAGE. */
+/** Print what is wrong with the words of a command and where its page is; returns TSD_EXIT_USAGE, or what the row's member refuse returns. */
 int tsd_usage(const struct tsd_args *args, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /** Write bytes to stdout; TS_EIO if stdout takes no more (full disk, closed pipe). */
 int tsd_print(struct ts_slice text, struct ts_error *err);
@@ -98,6 +105,8 @@ int tsd_opentsdb_conf(struct ts_conf *conf, const char *path, struct ts_error *e
 
 /* The commands, one a file. */
 int tsd_serve_run(const struct tsd_args *args);
+int tsd_check_run(const struct tsd_args *args);
+int tsd_check_refuse(const char *text);
 int tsd_query_run(const struct tsd_args *args);
 int tsd_import_run(const struct tsd_args *args);
 int tsd_export_run(const struct tsd_args *args);
@@ -121,6 +130,6 @@ int tsd_help_run(const struct tsd_args *args);
 extern const struct ts_opt tsd_serve_opts[], tsd_query_opts[], tsd_import_opts[], tsd_export_opts[],
     tsd_scan_opts[], tsd_delete_opts[], tsd_uid_opts[], tsd_mkmetric_opts[], tsd_search_opts[],
     tsd_last_opts[], tsd_annotate_opts[], tsd_flush_opts[], tsd_fsck_opts[], tsd_collect_opts[],
-    tsd_hbase_opts[], tsd_copy_opts[];
+    tsd_hbase_opts[], tsd_copy_opts[], tsd_check_opts[];
 
 #endif

@@ -80,51 +80,13 @@ int ts_conf__each_opentsdb(const struct ts_conf *c, const char *opentsdb_key,
     return n;
 }
 
-static char conf_fold(char c)
-{
-    return c == '-' ? '_' : (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
-}
-
-/* Edits (insert, delete, replace, swap of neighbours) that turn a into b; both at most CONF_NAME_MAX long. */
-static unsigned conf_distance(struct ts_slice a, struct ts_slice b)
-{
-    unsigned row[3][CONF_NAME_MAX + 1] = {{0}}; /* this row, the last and the one before, alternately */
-    for (unsigned j = 0; j <= b.n; j++)
-        row[1][j] = j;
-    for (unsigned i = 1; i <= a.n; i++) {
-        unsigned *before = row[(i + 2) % 3], *last = row[i % 3], *now = row[(i + 1) % 3];
-        now[0] = i;
-        for (unsigned j = 1; j <= b.n; j++) {
-            char ca = conf_fold(a.p[i - 1]), cb = conf_fold(b.p[j - 1]);
-            unsigned d = last[j - 1] + (ca != cb);
-            if (last[j] + 1 < d)
-                d = last[j] + 1;
-            if (now[j - 1] + 1 < d)
-                d = now[j - 1] + 1;
-            if (i > 1 && j > 1 && ca == conf_fold(b.p[j - 2]) && cb == conf_fold(a.p[i - 2]) &&
-                before[j - 2] + 1 < d)
-                d = before[j - 2] + 1;
-            now[j] = d;
-        }
-    }
-    return row[(a.n + 1) % 3][b.n];
-}
-
-void ts_conf__guess_offer(struct ts_conf__guess *g, struct ts_slice typed, const char *candidate)
-{
-    struct ts_slice b = ts_slice_str(candidate);
-    if (typed.n > CONF_NAME_MAX || b.n > CONF_NAME_MAX)
-        return;
-    unsigned d = conf_distance(typed, b);
-    unsigned far = (unsigned)(typed.n > b.n ? typed.n : b.n) / 3 + 1;
-    if (d <= far && (!g->name || d < g->distance))
-        *g = (struct ts_conf__guess){candidate, d};
-}
-
-void ts_conf__guess_keys(struct ts_conf__guess *g, const struct ts_conf *c, struct ts_slice typed)
+void ts_conf__near_keys(struct ts_near *near, const struct ts_conf *c, bool others)
 {
     for (unsigned i = 0; i < c->n; i++)
-        ts_conf__guess_offer(g, typed, c->order[i]->name);
+        ts_near_see(near, ts_slice_str(c->order[i]->name));
+    for (const struct ts_conf_key *const *t = c->others; others && t && *t; t++)
+        for (const struct ts_conf_key *key = *t; key->name; key++)
+            ts_near_see(near, ts_slice_str(key->name));
 }
 
 /* ---- setting ---- */
@@ -231,12 +193,12 @@ static bool conf_check(const struct ts_conf_key *k, struct ts_slice s, int64_t *
 
 static int conf_unknown(const struct ts_conf *c, const char *name, const char *where, struct ts_error *err)
 {
-    struct ts_conf__guess g = {0};
-    ts_conf__guess_keys(&g, c, ts_slice_str(name));
-    if (g.name)
-        return ts_error_set(err, TS_ENOTFOUND, "%s: unknown key %.80s; did you mean %s?", where, name,
-                            g.name);
-    return ts_error_set(err, TS_ENOTFOUND, "%s: unknown key %.80s", where, name);
+    struct ts_near near;
+    int rc = ts_error_set(err, TS_ENOTFOUND, "%s: unknown key %.80s", where, name);
+    ts_near_init(&near, ts_slice_str(name));
+    ts_conf__near_keys(&near, c, true);
+    ts_near_hint(&near, err);
+    return rc;
 }
 
 int ts_conf_set(struct ts_conf *c, const char *name, struct ts_slice value, const char *where,

@@ -5,16 +5,10 @@
 #define BASE_CONF_INT_H
 
 #include "base/conf.h"
+#include "base/near.h"
 
-/* The best name so far for a "did you mean". Zero-initialise. */
-struct ts_conf__guess {
-    const char *name;  /* borrowed; NULL = nothing is near */
-    unsigned distance; /* edits from what was typed */
-};
-/** Offer one candidate for the typed name; '-' and '_' count as the same. */
-void ts_conf__guess_offer(struct ts_conf__guess *g, struct ts_slice typed, const char *candidate);
-/** Offer all keys of c. */
-void ts_conf__guess_keys(struct ts_conf__guess *g, const struct ts_conf *c, struct ts_slice typed);
+/** Offer all keys of c; with others also those of other programs that are ignored (ts_conf_pass_over). */
+void ts_conf__near_keys(struct ts_near *near, const struct ts_conf *c, bool others);
 
 /** Row of a key by its own name, NULL if there is none. */
 const struct ts_conf_key *ts_conf__find(const struct ts_conf *c, const char *name);

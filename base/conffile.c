@@ -342,15 +342,16 @@ static int conf_take_env(struct ts_conf *c, const char *entry, struct ts_error *
     if (ts_conf__passed_over(c, name))
         return 0;
     if (!ts_conf__find(c, name)) {
-        struct ts_conf__guess g = {0};
+        struct ts_near near;
         char upper[CONF_KEY_MAX];
-        ts_conf__guess_keys(&g, c, ts_slice_str(name));
-        if (!g.name) {
+        ts_near_init(&near, ts_slice_str(name));
+        ts_conf__near_keys(&near, c, true);
+        if (!near.n || near.least >= TS_NEAR_PART) { /* TSD_HOST is no misspelt TSD_COMPAT_HOST */
             /* The environment is everybody's: other programs' variables may begin alike. */
             ts_log(TS_LOG_DEBUG, "environment: no key for variable %.*s", (int)n, entry);
             return 0;
         }
-        snprintf(upper, sizeof(upper), "%s", g.name);
+        snprintf(upper, sizeof(upper), "%s", near.best);
         for (char *p = upper; *p; p++)
             *p = (char)toupper((unsigned char)*p);
         return ts_error_set(err, TS_EINVAL, "environment: unknown variable %.*s; did you mean TSD_%s?",

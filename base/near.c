@@ -12,16 +12,15 @@
 #include <string.h>
 
 #define NEAR_MAX_CHANGES 3
-#define NEAR_PART        4 /* distance that counts for a name of which the wanted one is a part */
 
 void ts_near_init(struct ts_near *near, struct ts_slice wanted)
 {
-    *near = (struct ts_near){.wanted = wanted, .least = NEAR_PART + 1};
+    *near = (struct ts_near){.wanted = wanted, .least = TS_NEAR_PART + 1};
 }
 
 static char lower(char c)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c == '_' ? '-' : c;
 }
 
 static bool is_letter(char c)
@@ -69,16 +68,16 @@ void ts_near_see(struct ts_near *near, struct ts_slice name)
     struct ts_slice wanted = near->wanted;
     size_t longer = name.n > wanted.n ? name.n : wanted.n,
            more = longer - (longer == name.n ? wanted.n : name.n);
-    unsigned found = NEAR_PART + 1;
+    unsigned found = TS_NEAR_PART + 1;
     if (!wanted.n || longer > TS_NEAR_MAX_BYTES)
         return;
     if (more <= NEAR_MAX_CHANGES) {
         found = distance(wanted, name);
         if (found > NEAR_MAX_CHANGES || 3 * found > longer)
-            found = NEAR_PART + 1;
+            found = TS_NEAR_PART + 1;
     }
-    if (found > NEAR_PART && is_part(wanted, name))
-        found = NEAR_PART;
+    if (found > TS_NEAR_PART && is_part(wanted, name))
+        found = TS_NEAR_PART;
     if (found >= near->least)
         return;
     near->least = found;

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #define TS_NEAR_MAX_BYTES 64 /* longer names are neither compared nor suggested */
+#define TS_NEAR_PART      4  /* member least: the wanted name is a whole part of the best one */
 
 /* A search for the nearest of some names. */
 struct ts_near {
@@ -23,7 +24,7 @@ struct ts_near {
 /** Begin; wanted is borrowed until the last name was seen. */
 void ts_near_init(struct ts_near *near, struct ts_slice wanted);
 /** Offer a name. It is near if at most three letters, and at most a third of them, must be changed, added,
- * dropped or swapped with their neighbour (ignoring case), or if the wanted name is a whole part of it
+ * dropped or swapped with their neighbour (ignoring case, and - is the same as _), or if the wanted name is a whole part of it
  * between dots, slashes or similar characters. Of equally near names the first one wins. Cost: O(product of
  * the lengths). */
 void ts_near_see(struct ts_near *near, struct ts_slice name);

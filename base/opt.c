@@ -10,6 +10,7 @@
 #include "base/mem.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define OPT_NAME_MAX   64
 #define OPT_HELP_WIDTH 100 /* columns of a help page */
@@ -39,20 +40,21 @@ static void opt_dashes(char *p)
             *p = '-';
 }
 
-static int opt_unknown(struct opt_state *s, struct ts_slice name)
+/* dashes: as they were typed */
+static int opt_unknown(struct opt_state *s, const char *dashes, struct ts_slice name)
 {
-    struct ts_conf__guess g = {0};
+    struct ts_near near;
     int n = name.n > 80 ? 80 : (int)name.n;
+    ts_near_init(&near, name);
     for (const struct ts_opt *o = s->opts; o && o->name; o++)
-        ts_conf__guess_offer(&g, name, o->name);
+        ts_near_see(&near, ts_slice_str(o->name));
     if (s->conf)
-        ts_conf__guess_keys(&g, s->conf, name);
-    if (!g.name)
-        return ts_error_set(s->err, TS_EINVAL, "unknown option --%.*s", n, name.p);
-    char near[OPT_NAME_MAX + 1];
-    snprintf(near, sizeof(near), "%s", g.name);
-    opt_dashes(near);
-    return ts_error_set(s->err, TS_EINVAL, "unknown option --%.*s; did you mean --%s?", n, name.p, near);
+        ts_conf__near_keys(&near, s->conf, false);
+    if (!near.n)
+        return ts_error_set(s->err, TS_EINVAL, "unknown option %s%.*s", dashes, n, name.p);
+    opt_dashes(near.best);
+    return ts_error_set(s->err, TS_EINVAL, "unknown option %s%.*s; did you mean --%s?", dashes, n, name.p,
+                        near.best);
 }
 
 /* Give a key its value: after '=', or the next argument; a boolean key alone means true. */
@@ -101,17 +103,20 @@ static int opt_take_long(struct opt_state *s, const char *arg)
         if (key)
             return opt_take_key(s, key, name, value);
     }
-    return opt_unknown(s, name);
+    return opt_unknown(s, "--", name);
 }
 
 /* -v, -f FILE, -fFILE. Switches are not put together (-vq): each argument is one use. */
 static int opt_take_short(struct opt_state *s, const char *arg)
 {
     const struct ts_opt *o = s->opts;
+    for (const struct ts_opt *long_form = s->opts; long_form && long_form->name; long_form++)
+        if (arg[1] && strcmp(long_form->name, arg) == 0) /* -format is not the form "ormat" */
+            return opt_unknown(s, "-", ts_slice_str(arg));
     while (o && o->name && o->letter != arg[0])
         o++;
     if (!o || !o->name || (!o->arg && arg[1]))
-        return ts_error_set(s->err, TS_EINVAL, "unknown option -%.80s", arg);
+        return opt_unknown(s, "-", ts_slice_str(arg));
     const char *value = o->arg && arg[1] ? arg + 1 : NULL;
     if (o->arg && !value) {
         if (s->i >= s->n)

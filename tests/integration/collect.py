@@ -270,7 +270,7 @@ def mistakes():
     p = subprocess.run([binary(), "collect", "--port", "4300", "--print-config"], stdout=subprocess.PIPE, text=True, env=ENV, check=True)
     check("\ncollect_server = 127.0.0.1:4300\n" in p.stdout, "--port")
     for args, what in ((["--only", "cpux"], 'there is no collector "cpux"'), (["--server", "::1"], "is no HOST:PORT"),
-                       (["--collect-tags", "a=b c"], "collect_tags"), (["--format", "json"], "--format is text"), (["x"], "is no option"),
+                       (["--collect-tags", "a=b c"], "collect_tags"), (["--format", "json"], "--format is text"), (["x"], "is not one of weblog-import"),
                        (["--collect-dir", "/proc/nowhere"], "collect_dir"), (["--port", "1", "--server", "h"], "--port is for the daemon on this"),
                        (["--port", "x"], "is no HOST:PORT"), (["--collect-commands", "date"], "collect_commands"),
                        (["--collect-weblog", "/x", "--collect-weblog-bucket-s", "7"], "collect_weblog_bucket_s"),

@@ -108,7 +108,7 @@ def main():
 
     # wrong usage
     for words, said in ((("--duplicates", "both"), "--duplicates is newest or oldest"), (("--delete", "all,x"), "is none of values"), (("--data", "x"), "needs --data DIR or --hbase"),
-                        (("--from", "x"), "x"), (("--format", "xml"), "--format is text or json")):
+                        (("--from", "x"), "x"), (("--format", "xml"), "--format is text|json")):
         code, out, err = tsd("fsck", *words)
         check("wrong usage: %s" % (words,), (code, said in err), (2, True))
     code, out, err = tsd("fsck", "--metric", "nobody")

@@ -94,6 +94,16 @@ int tsd_usage(const struct tsd_args *args, const char *fmt, ...)
     return TSD_EXIT_USAGE;
 }
 
+int tsd_usage_word(const struct tsd_args *args, const char *word, const char *names)
+{
+    struct ts_near near;
+    ts_near_init(&near, ts_slice_str(word));
+    (void)ts_near_list(&near, names);
+    if (near.n)
+        return tsd_usage(args, "\"%.60s\" is not one of %s; did you mean %s?", word, names, near.best);
+    return tsd_usage(args, "\"%.60s\" is not one of %s", word, names);
+}
+
 int tsd_print(struct ts_slice text, struct ts_error *err)
 {
     if (text.n && fwrite(text.p, 1, text.n, stdout) != text.n)

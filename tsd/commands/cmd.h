@@ -89,6 +89,9 @@ void tsd_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int tsd_fail(const struct ts_error *err);
 /** Print what is wrong with the words of a command and where its page is; returns TSD_EXIT_USAGE, or what the row's member refuse returns. */
 int tsd_usage(const struct tsd_args *args, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/** The same for a word that must be one of some: prints them and the nearest one.
+ *  @param names  the words, with blanks between */
+int tsd_usage_word(const struct tsd_args *args, const char *word, const char *names);
 /** Write bytes to stdout; TS_EIO if stdout takes no more (full disk, closed pipe). */
 int tsd_print(struct ts_slice text, struct ts_error *err);
 /** Flush stdout; TS_EIO as above. Call at the end of a command. */

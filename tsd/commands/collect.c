@@ -161,7 +161,7 @@ int tsd_collect_run(const struct tsd_args *args)
     bool logs = args->n_words && !strcmp(args->words[0], "weblog-import");
     bool preview = args->n_words && !strcmp(args->words[0], "weblog-try");
     if (args->n_words && !logs && !preview)
-        return tsd_usage(args, "\"%s\" is no option", args->words[0]);
+        return tsd_usage_word(args, args->words[0], "weblog-import weblog-try");
     if (format && strcmp(format, "text") != 0 && !(tsd_args_has(args, "list") && !strcmp(format, "csv")))
         return tsd_usage(args, "--format is text (or csv with --list), not \"%s\"", format);
     (void)mallopt(M_ARENA_MAX, 1); /* threads that work some ms a minute share one heap */

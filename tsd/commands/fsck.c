@@ -203,8 +203,9 @@ int tsd_fsck_run(const struct tsd_args *args)
             return tsd_usage(args, "--%s belongs to --hbase", of_hbase[i]);
     if (!dir || args->n_words)
         return tsd_usage(args, "fsck needs --data DIR or --hbase, and takes no words");
-    if (format && !r.json && strcmp(format, "text") != 0)
-        return tsd_usage(args, "--format is text or json");
+    int bad;
+    if (tsd_args_choice(args, "format", "text|json", &bad))
+        return bad;
     struct sto_fsck_opts opts = {.dir = dir,
                                  .repair = tsd_args_has(args, "repair"),
                                  .found = on_found,

@@ -289,8 +289,9 @@ int tsd_fsck_hbase_run(const struct tsd_args *args)
     uint64_t left;
     if (tsd_args_has(args, "data") || args->n_words)
         return tsd_usage(args, "fsck needs --data DIR or --hbase, and takes no words");
-    if (format && !r.json && strcmp(format, "text") != 0)
-        return tsd_usage(args, "--format is text or json");
+    int bad;
+    if (tsd_args_choice(args, "format", "text|json", &bad))
+        return bad;
     struct tsd_hbase_tables t;
     if (take_options(&r, &err) < 0 || tsd_hbase_tables_open(&t, args, &err) < 0)
         return err.code == TS_EBACKEND || err.code == TS_ETIMEOUT ? fail(&err)

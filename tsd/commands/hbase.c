@@ -312,15 +312,18 @@ int tsd_hbase_cmd_run(const struct tsd_args *args)
             return tsd_usage(args, "reship needs --from TIME and --to TIME");
         return reship(args, &err) < 0 ? tsd_fail(&err) : TSD_EXIT_OK;
     }
-    if (!creates && strcmp(form, "status") != 0)
+    if (args->n_words != 1)
         return tsd_usage(args, "hbase needs one of the words create-tables, status and reship");
-    if (format && !run.json && strcmp(format, "text") != 0)
-        return tsd_usage(args, "--format is text or json");
+    if (!creates && strcmp(form, "status") != 0)
+        return tsd_usage_word(args, form, "create-tables status reship");
+    int code;
+    if (tsd_args_choice(args, "format", "text|json", &code))
+        return code;
     ts_buf_init(&run.out, 0);
     int rc = take_keys(&run, &err);
     if (rc == 0)
         rc = plan(&run, creates, &err);
-    int code = rc < 0 ? tsd_usage(args, "%s", err.text) : TSD_EXIT_OK;
+    code = rc < 0 ? tsd_usage(args, "%s", err.text) : TSD_EXIT_OK;
     if (rc == 0 && run_form(&run, creates, &err) < 0)
         code = tsd_fail(&err);
     sto_hbase_table_list_release(&run.list);

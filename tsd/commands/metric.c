@@ -108,5 +108,7 @@ int tsd_metric_run(const struct tsd_args *args)
             code = metric_uid(args, words, 3);
         return code == TSD_EXIT_OK ? tsd_meta_client_run(args, TSD_LOCAL_READ, metric_kind) : code;
     }
+    if (args->n_words && strcmp(args->words[0], "show") != 0 && strcmp(args->words[0], "set") != 0)
+        return tsd_usage_word(args, args->words[0], "show set");
     return tsd_usage(args, "the words must be show METRIC, or set METRIC kind=count unit=hits");
 }

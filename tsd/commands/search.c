@@ -76,6 +76,5 @@ int tsd_search_run(const struct tsd_args *args)
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
         if (strcmp(types[i], args->words[0]) == 0)
             return tsd_meta_client_run(args, TSD_LOCAL_READ, search_run);
-    return tsd_usage(args, "\"%s\" is not a search; there are lookup, tsmeta, tsuids, uidmeta and annotation",
-                     args->words[0]);
+    return tsd_usage_word(args, args->words[0], "lookup tsmeta tsuids uidmeta annotation");
 }

@@ -514,6 +514,9 @@ int tsd_uid_run(const struct tsd_args *args)
     while (form->word && strcmp(form->word, args->words[0]) != 0)
         form++;
     size_t n = args->n_words - (form->word ? 1 : 0);
+    if (!form->word && n > form->max)
+        return tsd_usage_word(args, args->words[0],
+                              "grep assign rename delete fsck set get find treesync treepurge");
     if (n < form->min || n > form->max)
         return tsd_usage(args, "the words are %s", form->usage);
     return tsd_meta_client_run(args, form->how, form->run);

@@ -39,6 +39,26 @@ static void test_near__few_wrong_letters_are_forgiven(void **state)
     assert_string_equal(t_nearest("temperature", names), "");
 }
 
+static void test_near__dashes_and_underscores_are_the_same(void **state)
+{
+    static const char *const names[] = {"wal_sync_interval_ms", "collect-dir", NULL};
+    (void)state;
+    assert_string_equal(t_nearest("wal-sync-interval-ms", names), "wal_sync_interval_ms");
+    assert_string_equal(t_nearest("WAL-SYNC_INTERVALL-MS", names), "wal_sync_interval_ms");
+    assert_string_equal(t_nearest("collect_dri", names), "collect-dir");
+}
+
+static void test_near__a_part_is_marked_as_one(void **state)
+{
+    struct ts_near near;
+    (void)state;
+    ts_near_init(&near, TS_SLICE_LIT("host"));
+    ts_near_see(&near, TS_SLICE_LIT("compat_host"));
+    assert_int_equal(near.least, TS_NEAR_PART);
+    ts_near_see(&near, TS_SLICE_LIT("hots"));
+    assert_int_equal(near.least, 1);
+}
+
 static void test_near__whole_parts_are_found(void **state)
 {
     static const char *const names[] = {"sys.cpu.user", "Europe/Berlin", "web.hits", "whitish", NULL};
@@ -84,6 +104,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_near__few_wrong_letters_are_forgiven),
+        cmocka_unit_test(test_near__dashes_and_underscores_are_the_same),
+        cmocka_unit_test(test_near__a_part_is_marked_as_one),
         cmocka_unit_test(test_near__whole_parts_are_found),
         cmocka_unit_test(test_near__lists_have_blanks_between),
         cmocka_unit_test(test_near__long_names_are_passed_over),

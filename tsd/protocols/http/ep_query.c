@@ -7,6 +7,7 @@
 #include "tsd/protocols/http/ep.h"
 
 #include "base/cut.h"
+#include "base/near.h"
 #include "base/num.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -107,7 +108,14 @@ int tsd_ep_query_format(const struct tsd_req *req, const struct tsd_out_format *
     *out = tsd_out_find(name);
     if (*out)
         return 0;
-    return ts_error_set(err, TS_EINVAL, "No such format: %.*s (%s)", TS_SHOWN(name, 64), TSD_OUT_NAMES);
+    int rc = ts_error_set(err, TS_EINVAL, "No such format: %.*s (%s)", TS_SHOWN(name, 64), TSD_OUT_NAMES);
+    struct ts_slice names = ts_slice_str(TSD_OUT_NAMES);
+    struct ts_near near;
+    ts_near_init(&near, name);
+    while (names.n)
+        ts_near_see(&near, ts_slice_cut(&names, '|'));
+    ts_near_hint(&near, err);
+    return rc;
 }
 
 int tsd_ep_plain_format(struct tsd_job *job, bool *out_json, struct ts_error *err)

@@ -237,6 +237,7 @@ static void server_wait_idle(const struct server *s, int64_t max_ms)
 static int server_stop(struct server *s, struct ts_error *err)
 {
     struct tsd_daemon *d = &s->d;
+    atomic_store_explicit(&d->stopping, true, memory_order_relaxed);
     s->n_stuck = col_run_stop(s->collect);
     tsd_listen_close(s->listen);
     for (unsigned i = 0; i < s->n_started; i++)

@@ -98,6 +98,14 @@ def refused_by_line(daemon):
         fail("one line was put, answered was %r" % got)
 
 
+def ready(daemon):
+    """(status, text) of /readyz."""
+    try:
+        return 200, daemon.http("/readyz").decode()
+    except urllib.error.HTTPError as e:
+        return e.code, e.read().decode()
+
+
 def expect_full(daemon, confirmed, what):
     """Refused in plain words, queries go on."""
     until = time.monotonic() + 120
@@ -106,6 +114,11 @@ def expect_full(daemon, confirmed, what):
         code, retry, text = post(daemon, body("full.http", 10**6, 1000))
     if code != 503 or not retry or "disk is full" not in text:
         fail("%s: /api/put on a full disk answers %d, Retry-After %r, %r" % (what, code, retry, text))
+    code, text = ready(daemon)
+    if code != 503 or "disk is full" not in text or "free disk space" not in text or text.count("\n") != 1:
+        fail("%s: /readyz on a full disk answers %d, %r" % (what, code, text))
+    if daemon.http("/healthz") != b"ok\n":
+        fail("%s: /healthz on a full disk" % what)
     refused_by_line(daemon)
     have = values(daemon, "full.http")
     if any(have.get(BASE + k) != value(k) for k in range(confirmed)):
@@ -121,6 +134,8 @@ def expect_well(daemon, confirmed, what):
         answer = post(daemon, body("full.http", confirmed, 1))
     if answer[0] != 204:
         fail("%s: there is room again, but /api/put answers %r" % (what, answer))
+    if ready(daemon) != (200, "ready\n"):
+        fail("%s: there is room again, but /readyz answers %r" % (what, ready(daemon)))
     have = values(daemon, "full.http")
     if any(have.get(BASE + k) != value(k) for k in range(confirmed + 1)):
         fail("%s: what was confirmed is not there after the disk was full" % what)

@@ -70,7 +70,10 @@ struct tsd_daemon {
     struct tsd_peers peers; /* connections by address */
     bool loopback_only;     /* only loopback addresses are bound; set before connections are accepted */
     _Atomic uint64_t n_denied[TSD_DENIED_KINDS]; /* requests that access.c refused, by kind */
-    _Atomic uint32_t drop_requests;              /* incremented by dropcaches; workers check it each turn */
+    _Atomic bool stopping;                       /* the daemon is being stopped */
+    _Atomic uint64_t n_self_points,
+        n_self_skipped; /* points about the daemon itself (net/self_metrics.h): stored, not stored */
+    _Atomic uint32_t drop_requests; /* incremented by dropcaches; workers check it each turn */
 };
 
 #endif

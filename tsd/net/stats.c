@@ -227,6 +227,8 @@ void tsd_stats_each(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
     each(arg, "ingest.series", "by=guess", STATS_SUM(d, n_guessed));
     each(arg, "ingest.series", "by=table", STATS_SUM(d, n_found));
     each(arg, "ingest.series", "by=catalog", STATS_SUM(d, n_missed));
+    each(arg, "self.points", "", atomic_load(&d->n_self_points));
+    each(arg, "self.skipped", "", atomic_load(&d->n_self_skipped));
     each(arg, "process.resident_bytes", "", tsd_stats_resident_bytes());
     each(arg, "process.uptime_s", "", (uint64_t)(ts_clock_ms() - d->started_ms) / 1000);
     stats_memory(d, each, arg);

@@ -71,6 +71,10 @@ void tsd_ep_config(struct tsd_req *req, struct ts_json *j);
 void tsd_ep_config_filters(struct tsd_req *req, struct ts_json *j);
 void tsd_ep_serializers(struct tsd_req *req, struct ts_json *j);
 void tsd_ep_version(struct tsd_req *req);
+/* ep_health.c */
+void tsd_ep_healthz(struct tsd_req *req);
+void tsd_ep_readyz(struct tsd_req *req);
+void tsd_ep_metrics_text(struct tsd_req *req);
 /* ep_stats.c */
 void tsd_ep_stats(struct tsd_req *req);
 void tsd_ep_stats_query(struct tsd_req *req);

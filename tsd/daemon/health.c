@@ -1,0 +1,139 @@
+/*
+ * health.c - the problems that are known, a function each.
+ *
+ * Threads    see health.h
+ */
+#include "tsd/daemon/health.h"
+
+#include "tsd/daemon/daemon.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#define HEALTH_FREE_PCT 5 /* less free space of the data folder is a problem */
+
+/* A new problem, whose texts the caller fills in. */
+static struct tsd_health_problem *health_add(struct tsd_health *h, bool blocks)
+{
+    struct tsd_health_problem *p = &h->problems[h->n < TSD_HEALTH_MAX ? h->n++ : TSD_HEALTH_MAX - 1];
+    *p = (struct tsd_health_problem){.blocks = blocks};
+    return p;
+}
+
+#define HEALTH_TEXT(MEMBER, ...) (void)snprintf(MEMBER, sizeof(MEMBER), __VA_ARGS__)
+
+static void health_stopping(const struct tsd_daemon *d, struct tsd_health *h)
+{
+    if (!atomic_load_explicit(&d->stopping, memory_order_relaxed))
+        return;
+    struct tsd_health_problem *p = health_add(h, true);
+    HEALTH_TEXT(p->what, "the daemon is stopping");
+    HEALTH_TEXT(p->action, "send requests to another daemon, or wait until it is started again");
+}
+
+static void health_refusing(const struct tsd_daemon *d, bool away, struct tsd_health *h)
+{
+    const char *why = sto_store_refusing(d->store);
+    if (!why)
+        return;
+    struct tsd_health_problem *p = health_add(h, true);
+    HEALTH_TEXT(p->what, "points are refused: %s", why);
+    HEALTH_TEXT(p->action,
+                "%sremove the cause that the sentence names (free disk space, memory or descriptors, repair "
+                "the disk); "
+                "queries are answered meanwhile, and the log has the details",
+                away ? "let HBase answer again, since points that it lacks fill the data folder; " : "");
+}
+
+/* Is HBase away? */
+static bool health_hbase(const struct tsd_daemon *d, struct ts_error *why)
+{
+    return d->hbase && tsd_hbase_state(d->hbase, why) == TSD_HBASE_AWAY;
+}
+
+static void health_away(const struct ts_error *why, struct tsd_health *h)
+{
+    struct tsd_health_problem *p = health_add(h, false);
+    HEALTH_TEXT(p->what, "HBase does not answer: %s", why->text);
+    HEALTH_TEXT(p->action,
+                "start the gateways that hbase_gateways names, or correct this key; points are accepted and "
+                "wait in the data folder");
+}
+
+/* Figures of the store of which each describes a state that is wrong. */
+struct health_figures {
+    uint64_t windows_left_alone, series_left, unreadable_hours;
+};
+
+static void health_figure(void *arg, const char *name, uint64_t value)
+{
+    struct health_figures *f = arg;
+    if (!strcmp(name, "compaction.windows_left_alone"))
+        f->windows_left_alone = value;
+    else if (!strcmp(name, "catalog.series_left"))
+        f->series_left = value;
+    else if (!strcmp(name, "ship.unreadable_hours"))
+        f->unreadable_hours = value;
+}
+
+static void health_figures(const struct tsd_daemon *d, struct tsd_health *h)
+{
+    struct health_figures f = {.series_left = 1};
+    sto_stats(d->store, health_figure, &f);
+    if (!f.series_left) {
+        struct tsd_health_problem *p = health_add(h, false);
+        HEALTH_TEXT(p->what, "points of new series are refused: max_series is reached");
+        HEALTH_TEXT(p->action,
+                    "find the tag whose values are always new (/api/tsd/metric shows the number of values of "
+                    "each tag), or raise max_series");
+    }
+    if (f.windows_left_alone) {
+        struct tsd_health_problem *p = health_add(h, false);
+        HEALTH_TEXT(p->what, "the files of %llu window%s of time could not be merged",
+                    (unsigned long long)f.windows_left_alone, f.windows_left_alone == 1 ? "" : "s");
+        HEALTH_TEXT(p->action,
+                    "read the log, which names the windows and the reason: a damaged file (tsd fsck) or no "
+                    "free space; it is tried again by itself");
+    }
+    if (f.unreadable_hours) {
+        struct tsd_health_problem *p = health_add(h, false);
+        HEALTH_TEXT(p->what, "%llu hour%s cannot be sent to HBase because a file is damaged",
+                    (unsigned long long)f.unreadable_hours, f.unreadable_hours == 1 ? "" : "s");
+        HEALTH_TEXT(p->action, "stop the daemon and run tsd fsck on the data folder");
+    }
+}
+
+static void health_disk(const struct tsd_daemon *d, struct tsd_health *h)
+{
+    struct statvfs fs;
+    if (statvfs(d->set.data, &fs) < 0 || !fs.f_blocks)
+        return;
+    double pct = 100.0 * (double)fs.f_bavail / (double)fs.f_blocks;
+    if (pct >= HEALTH_FREE_PCT)
+        return;
+    struct tsd_health_problem *p = health_add(h, false);
+    HEALTH_TEXT(p->what, "only %.1f %% of the file system of the data folder are free (%llu MiB)", pct,
+                (unsigned long long)fs.f_bavail * fs.f_frsize >> 20);
+    HEALTH_TEXT(p->action, "free space or enlarge the file system: points are refused when it is full");
+}
+
+void tsd_health_look(struct tsd_daemon *d, bool disk, struct tsd_health *out)
+{
+    struct ts_error why = {0};
+    bool away = health_hbase(d, &why);
+    out->n = 0;
+    health_stopping(d, out);
+    health_refusing(d, away, out);
+    if (away)
+        health_away(&why, out);
+    if (disk) {
+        health_disk(d, out);
+        health_figures(d, out);
+    }
+}
+
+bool tsd_health_ready(const struct tsd_health *h)
+{
+    return !h->n || !h->problems[0].blocks;
+}

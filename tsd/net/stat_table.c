@@ -1,0 +1,275 @@
+/*
+ * stat_table.c - the rows, sorted by name.
+ *
+ * Threads    constant
+ */
+#include "tsd/net/stat_table.h"
+
+#include <string.h>
+
+#define GAUGE(NAME, UNIT, HELP)                                                                              \
+    {                                                                                                        \
+        NAME, NULL, TSD_STAT_GAUGE, UNIT, HELP                                                               \
+    }
+#define COUNTER(NAME, UNIT, HELP)                                                                            \
+    {                                                                                                        \
+        NAME, NULL, TSD_STAT_COUNTER, UNIT, HELP                                                             \
+    }
+#define WITH(NAME, TAG, KIND, UNIT, HELP)                                                                    \
+    {                                                                                                        \
+        NAME, TAG, TSD_STAT_##KIND, UNIT, HELP                                                               \
+    }
+
+const struct tsd_stat_row tsd_stat_table[] = {
+    WITH("connectionmgr.connections", "type=open", GAUGE, "connections", "Connections that are open."),
+    WITH("connectionmgr.connections", "type=rejected", COUNTER, "connections",
+         "Connections that were accepted (total), and those that were closed at once because of a limit "
+         "(rejected)."),
+    WITH("connectionmgr.connections", "type=total", COUNTER, "connections",
+         "Connections that were accepted (total), and those that were closed at once because of a limit "
+         "(rejected)."),
+    COUNTER("connectionmgr.exceptions", "connections",
+            "Connections that were closed because of a timeout: the client was idle or did not read "
+            "(timeout), or a line did not end (line_read_timeout)."),
+    COUNTER("connections.rejected", "connections",
+            "Connections that were closed at once, by the limit that was reached."),
+    COUNTER("datapoints.added", "points", "Points that clients sent and that were accepted."),
+    GAUGE("hbase.backlog_bytes", "bytes", "Bytes here of points that are not in HBase yet (estimate)."),
+    GAUGE("hbase.backlog_points", "points", "Points that are not in HBase yet (estimate)."),
+    GAUGE("hbase.backlog_s", "s",
+          "Time since the oldest point that is not in HBase yet was accepted (estimate)."),
+    COUNTER("hbase.call_exceptions", "requests", "Requests that HBase answered by an exception."),
+    COUNTER("hbase.call_failures", "requests", "Calls of HBase that ended with an error."),
+    COUNTER("hbase.call_repeats", "requests", "Requests that were sent to HBase once more."),
+    COUNTER("hbase.call_timeouts", "requests", "Requests without a reply of HBase within hbase_timeout_ms."),
+    COUNTER("hbase.calls", "requests", "Requests to the gateways of HBase."),
+    COUNTER("hbase.connection_waits", "requests", "Calls that waited for a connection to HBase."),
+    COUNTER("hbase.connection_waits_in_vain", "requests",
+            "Calls that got no connection to HBase in time (hbase_max_connections)."),
+    GAUGE("hbase.connections_idle", "connections", "Connections to HBase that wait for a call."),
+    GAUGE("hbase.connections_in_use", "connections", "Connections to HBase in use."),
+    COUNTER("hbase.deleted_rows", "rows", "Rows of HBase that were changed for deletes."),
+    COUNTER("hbase.deletes", "ranges", "Ranges that were deleted in HBase."),
+    COUNTER("hbase.drop_errors", "errors",
+            "Times that files whose points are in HBase could not be removed here."),
+    COUNTER("hbase.fetched_cells", "cells", "Cells that queries read from HBase."),
+    COUNTER("hbase.fetched_contradicting_points", "points",
+            "Points of HBase with several values at one time."),
+    COUNTER("hbase.fetched_damaged_cells", "cells",
+            "Cells of HBase that could not be read and are left out."),
+    COUNTER("hbase.fetched_histograms", "histograms", "Histograms that queries read from HBase."),
+    COUNTER("hbase.fetched_misplaced_rows", "rows", "Rows of HBase in the salt bucket of another series."),
+    COUNTER("hbase.fetched_odd_keys", "rows", "Rows of HBase whose key no series has, which are left out."),
+    COUNTER("hbase.fetched_points", "points", "Points that queries read from HBase."),
+    COUNTER("hbase.fetched_rows", "rows", "Rows that queries read from HBase."),
+    COUNTER("hbase.fetched_rows_without_names", "rows",
+            "Rows of HBase with an id that has no name, which are left out."),
+    GAUGE("hbase.id_cache_bytes", "bytes", "Memory of cached ids of HBase."),
+    GAUGE("hbase.id_cache_names", "names", "Names whose ids of HBase are cached."),
+    GAUGE("hbase.id_cache_series", "series", "Series whose ids of HBase are cached."),
+    COUNTER("hbase.id_lookups", "names", "Names and ids that were read in HBase's table of ids."),
+    COUNTER("hbase.ids_assigned", "names", "Names that were given an id in HBase."),
+    COUNTER("hbase.ids_unused", "ids", "Ids that were reserved in HBase and not used."),
+    COUNTER("hbase.outages", "outages", "Times that HBase stopped answering."),
+    COUNTER("hbase.scanners_resumed", "scanners", "Scanners of HBase that were opened again after an error."),
+    COUNTER("hbase.shipments", "shipments", "Groups of rows that were sent to HBase."),
+    COUNTER("hbase.shipments_failed", "shipments",
+            "Groups of rows whose sending ended with an error; they are sent again."),
+    GAUGE("hbase.shipments_queued", "shipments", "Groups of rows that wait for a connection to HBase."),
+    COUNTER("hbase.shipped_changed_rows", "rows",
+            "Rows of HBase that were read before writing and had to be changed."),
+    COUNTER("hbase.shipped_compacted_rows", "rows",
+            "Rows written to HBase as one column without reading them first."),
+    COUNTER("hbase.shipped_merged_rows", "rows", "Rows of HBase that were read before writing."),
+    COUNTER("hbase.shipped_points", "points", "Points that were sent to HBase."),
+    COUNTER("hbase.shipped_refused_rows", "rows",
+            "Rows that HBase's tables cannot hold or that HBase refused for good."),
+    COUNTER("hbase.shipped_repeats", "rows",
+            "Changes of rows in HBase that were begun again after an error."),
+    COUNTER("hbase.shipped_rows", "rows", "Rows that were sent to HBase."),
+    COUNTER("hbase.shipped_settled_rows", "rows",
+            "Rows of HBase in which another program had written at the same times meanwhile."),
+    GAUGE("hbase.up", "state", "1 while HBase answers, else 0."),
+    COUNTER("http.graph.refused", "requests",
+            "Pictures of /q that were refused or ended, by the key of the limit."),
+    COUNTER("http.graph.requests", "requests", "Requests for /q."),
+    COUNTER("http.incomplete", "requests", "Requests that were given up because too many were incomplete."),
+    GAUGE("http.latency_50pct", "ms",
+          "Duration that half of the HTTP requests since the start do not exceed."),
+    GAUGE("http.latency_75pct", "ms",
+          "Duration that 75 % of the HTTP requests since the start do not exceed."),
+    GAUGE("http.latency_90pct", "ms",
+          "Duration that 90 % of the HTTP requests since the start do not exceed."),
+    GAUGE("http.latency_95pct", "ms",
+          "Duration that 95 % of the HTTP requests since the start do not exceed."),
+    COUNTER("http.query.exceptions", "queries", "Queries that failed because of an error of the daemon."),
+    COUNTER("http.query.forbidden", "queries",
+            "Always 0: permissions are checked before a query is one (rpc.forbidden)."),
+    COUNTER("http.query.invalid_requests", "queries",
+            "Queries that were refused because of what they asked."),
+    COUNTER("http.query.success", "queries", "Queries that were answered."),
+    COUNTER("http.query.unauthorized", "queries", "Always 0: nobody has to log in."),
+    COUNTER("http.refused", "requests", "HTTP requests that the access checks refused, by the check."),
+    GAUGE("ingest.cache_bytes", "bytes", "Memory of the cache of series texts."),
+    COUNTER("ingest.pauses", "pauses",
+            "Times that reading points stopped, because the store was overloaded (store) or because of a "
+            "connection's new series (new_series)."),
+    COUNTER("ingest.series", "points",
+            "Series of points that were found as the guessed next one (guess), in the cache of texts (table) "
+            "or in the catalog (catalog)."),
+    COUNTER("jobs.at_once", "requests", "Queries that a worker answered itself, without a job."),
+    COUNTER("jobs.refused_per_address", "requests",
+            "Jobs that were refused because of query_max_per_address."),
+    COUNTER("jobs.refused_queue_full", "requests", "Jobs that were refused because of query_max_waiting."),
+    GAUGE("jobs.running", "requests", "Jobs that run, by class."),
+    GAUGE("jobs.waiting", "requests", "Jobs that wait for a thread, by class."),
+    GAUGE("memory.limit_bytes", "bytes", "Limit of an account of memory."),
+    GAUGE("memory.peak_bytes", "bytes", "Most memory that an account has had since the start."),
+    COUNTER("memory.refused", "allocations", "Allocations that an account of memory refused."),
+    COUNTER("memory.refused_per_address", "allocations",
+            "Allocations that the share of one client address refused."),
+    GAUGE("memory.used_bytes", "bytes", "Memory that is counted in an account."),
+    GAUGE("process.resident_bytes", "bytes", "Memory of the process in RAM."),
+    GAUGE("process.uptime_s", "s", "Time since the daemon started."),
+    COUNTER("query.refused", "queries", "Queries that a limit ended, by its key."),
+    COUNTER(
+        "rpc.errors", "points",
+        "Points and requests that were refused, by reason (docs/PROTOCOL.md, \"What a refused put says\")."),
+    COUNTER("rpc.exceptions", "requests", "Requests that failed because of an error of the daemon."),
+    COUNTER("rpc.forbidden", "requests", "Requests that the access checks refused."),
+    COUNTER("rpc.received", "requests",
+            "Commands of the line protocol (telnet), HTTP requests (http), those of them that store points "
+            "(put), and datagrams (udp)."),
+    COUNTER("rpc.unauthorized", "requests", "Always 0: nobody has to log in."),
+    COUNTER("self.points", "points", "Points that the daemon has stored about itself."),
+    COUNTER("self.skipped", "points",
+            "Points about the daemon itself that were not stored, because the store refused or could not "
+            "take them."),
+    COUNTER("spool.full", "replies",
+            "Replies that could not use a file because query_spool_bytes was reached."),
+    COUNTER("spool.refused_per_address", "replies",
+            "Replies that could not use a file because of their client address's share."),
+    COUNTER("spool.replies", "replies",
+            "Replies that were written to a file because their clients were slow."),
+    COUNTER("spool.replies_cut", "replies",
+            "Replies that were cut off because too many jobs waited for slow clients."),
+    GAUGE("spool.used_bytes", "bytes", "Bytes of files for replies whose clients are slow."),
+    GAUGE("storage.catalog.bitmaps", "bitmaps", "Sets of series that are stored as bitmaps."),
+    GAUGE("storage.catalog.generation", "renames",
+          "Number that grows with each rename and each pass of forgetting."),
+    GAUGE("storage.catalog.index_bytes", "bytes", "Memory of the sets of series by metric and tag."),
+    GAUGE("storage.catalog.log_bytes", "bytes", "Size of catalog.log."),
+    GAUGE("storage.catalog.metric_ids_left", "ids", "Ids that are left for new metrics."),
+    GAUGE("storage.catalog.metrics", "names", "Metrics that have a name."),
+    GAUGE("storage.catalog.names_bytes", "bytes", "Memory of names."),
+    COUNTER("storage.catalog.names_forgotten", "names",
+            "Names that were forgotten because no series had them any more."),
+    GAUGE("storage.catalog.series", "series", "Series that the catalog knows."),
+    GAUGE("storage.catalog.series_bytes", "bytes", "Memory of series."),
+    COUNTER("storage.catalog.series_forgotten", "series",
+            "Series that were forgotten because nothing referred to them any more."),
+    GAUGE("storage.catalog.series_left", "series", "Series that may still be created (max_series)."),
+    GAUGE("storage.catalog.series_numbers_left", "series", "Numbers that are left for new series."),
+    GAUGE("storage.catalog.tag_key_ids_left", "ids", "Ids that are left for new tag keys."),
+    GAUGE("storage.catalog.tag_keys", "names", "Tag keys that have a name."),
+    GAUGE("storage.catalog.tag_pairs", "pairs", "Different tags (key and value) of all series."),
+    GAUGE("storage.catalog.tag_value_ids_left", "ids", "Ids that are left for new tag values."),
+    GAUGE("storage.catalog.tag_values", "names", "Tag values that have a name."),
+    GAUGE("storage.cells.bytes", "bytes", "Memory of annotations, metadata and trees."),
+    COUNTER("storage.compaction.bytes", "bytes", "Bytes that merges of files have written."),
+    COUNTER("storage.compaction.count", "merges", "Merges of files that were completed."),
+    COUNTER("storage.compaction.paused_ms", "ms",
+            "Time that merges have waited because of compaction_max_bytes_per_s."),
+    COUNTER("storage.compaction.points", "points", "Points that merges of files have written."),
+    COUNTER("storage.compaction.resumed", "merges", "Merges that were continued after an interruption."),
+    GAUGE("storage.compaction.unfinished_bytes", "bytes", "Bytes of files of an interrupted merge."),
+    GAUGE("storage.compaction.windows_left_alone", "windows",
+          "Windows of time whose merge failed and is repeated later."),
+    GAUGE("storage.decoders.bytes", "bytes", "Memory of decoders that are kept for the next query."),
+    GAUGE("storage.files.bytes", "bytes", "Size of the sorted files."),
+    GAUGE("storage.files.count", "files", "Sorted files."),
+    GAUGE("storage.files.descriptors", "descriptors", "Descriptors of sorted files that are open."),
+    GAUGE("storage.files.descriptors_limit", "descriptors",
+          "Most descriptors of sorted files that may be open."),
+    GAUGE("storage.files.held", "files", "Files that were replaced and that queries still read."),
+    GAUGE("storage.files.held_bytes", "bytes",
+          "Size of files that were replaced and that queries still read."),
+    GAUGE("storage.files.index_bytes", "bytes", "Memory that sorted files need while they exist."),
+    COUNTER("storage.files.open_refused", "reads", "Reads that failed because no descriptor was left."),
+    GAUGE("storage.files.points", "points",
+          "Points in sorted files, deleted and overwritten ones included until they are merged."),
+    COUNTER("storage.files.reopened", "files",
+            "Sorted files that were opened again after their descriptor was needed elsewhere."),
+    COUNTER("storage.flush.count", "flushes", "Flushes of memstores to sorted files."),
+    COUNTER("storage.flush.errors", "flushes", "Flushes that failed and are repeated."),
+    COUNTER("storage.flush.points", "points", "Points that flushes have written."),
+    COUNTER("storage.forget.errors", "passes", "Passes of forgetting series and names that failed."),
+    COUNTER("storage.forget.passes", "passes", "Passes of forgetting series and names."),
+    GAUGE("storage.index_cache.bytes", "bytes", "Memory of the cache of index pages."),
+    COUNTER("storage.index_cache.evicted", "pages",
+            "Index pages that were removed from the cache to make room."),
+    COUNTER("storage.index_cache.hits", "pages", "Index pages that were found in the cache."),
+    GAUGE("storage.index_cache.limit_bytes", "bytes",
+          "Limit of the cache of index pages (index_cache_bytes)."),
+    COUNTER("storage.index_cache.misses", "pages", "Index pages that were read from files."),
+    GAUGE("storage.memstore.bytes", "bytes", "Memory of points that are not in sorted files yet."),
+    GAUGE("storage.memstore.generation", "generations", "Number of the current generation of memstores."),
+    GAUGE("storage.memstore.points", "points", "Points that are not in sorted files yet."),
+    GAUGE("storage.memstore.snapshot_bytes", "bytes",
+          "Memory of points that are in files already and that queries still read."),
+    GAUGE("storage.merges.bytes", "bytes", "Memory that merges of files hold of their inputs."),
+    COUNTER("storage.merges.limited", "allocations",
+            "Times that a merge closed a block because of compaction_memory_bytes."),
+    GAUGE("storage.merges.most_bytes", "bytes",
+          "Most memory that merges of files have held since the start."),
+    COUNTER("storage.points.applied", "points",
+            "Operations (puts, additions, deletes) that are in the log and in memory."),
+    COUNTER("storage.points.refused", "points", "Operations that the store could not log and dropped."),
+    COUNTER("storage.points.replayed", "points", "Operations that were read from the log at the start."),
+    COUNTER("storage.ship.deletes", "ranges", "Deletes that were sent to the remote store."),
+    COUNTER("storage.ship.errors", "passes", "Passes of shipping that ended with an error and are repeated."),
+    COUNTER("storage.ship.expired_points", "points",
+            "Points that retention removed before they were shipped."),
+    GAUGE("storage.ship.held_hours", "hours",
+          "Hours of which a part stays here for good, seen by the last pass of shipping."),
+    COUNTER("storage.ship.passes", "passes", "Passes that looked for points to ship."),
+    COUNTER("storage.ship.points", "points", "Points that passes of shipping have sent."),
+    COUNTER("storage.ship.refused_rows", "rows", "Rows that the remote store refused for good."),
+    COUNTER("storage.ship.rows", "rows", "Rows that passes of shipping have sent."),
+    GAUGE("storage.ship.unreadable_hours", "hours",
+          "Hours that cannot be shipped because a file is damaged."),
+    COUNTER("storage.wal.bytes", "bytes", "Bytes that were written to the logs."),
+    COUNTER("storage.wal.syncs", "syncs", "Times that the logs were synced to disk."),
+    GAUGE("storage.writers.batch_bytes", "bytes",
+          "Memory of batches of points on their way to their owners."),
+    COUNTER("uid.cache-hit", "points", "Series of points that were found without the catalog."),
+    COUNTER("uid.cache-miss", "points", "Series of points that were looked up in the catalog."),
+    GAUGE("uid.cache-size", "names", "Names in memory, by kind: all of them."),
+    GAUGE("uid.ids-available", "ids", "Ids that are left for new names, by kind."),
+    GAUGE("uid.ids-used", "ids", "Highest id that was given to a name, by kind."),
+    COUNTER("uid.random-collisions", "ids", "Always 0: ids are assigned in order."),
+    COUNTER("uid.rejected-assignments", "ids", "Always 0: no plug-in rejects names."),
+    {.name = NULL},
+};
+
+#define N_ROWS (sizeof(tsd_stat_table) / sizeof(tsd_stat_table[0]) - 1)
+
+const struct tsd_stat_row *tsd_stat_find(const char *name, const char *tag)
+{
+    size_t lo = 0, hi = N_ROWS;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (strcmp(tsd_stat_table[mid].name, name) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    const struct tsd_stat_row *any = NULL;
+    for (const struct tsd_stat_row *r = &tsd_stat_table[lo]; r->name && !strcmp(r->name, name); r++) {
+        if (!r->tag)
+            any = r;
+        else if (tag && !strcmp(r->tag, tag))
+            return r;
+    }
+    return any;
+}

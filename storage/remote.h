@@ -136,8 +136,12 @@ struct sto_fetch {
     int64_t from_ms, to_ms; /* from <= t <= to; STO_MIN_TS_MS..STO_MAX_TS_MS */
     /* return one row without cells for each series that has points in the hours of the range */
     bool series_only;
+    /* end at the first row in the hours of the range, and return it with its metric alone (pos
+     * SIZE_MAX). A row counts whatever it has: a point, but also an annotation or a histogram alone. Costs little, however many rows there
+     * are; use it to ask whether there is anything */
+    bool any_row;
     /* NULL: no annotations. Otherwise it is called with arg of the call for each annotation of these series that starts in
-     * from <= start <= to, in any order, also where there are no points; not with series_only. One that cannot be read is
+     * from <= start <= to, in any order, also where there are no points; not with series_only or any_row. One that cannot be read is
      * left out and counted (status). Those with a start time that the remote store keeps in another hour than that of the
      * time are not found */
     sto_fetch_note_fn note;

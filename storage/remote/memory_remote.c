@@ -1,6 +1,5 @@
 /*
- * memory_remote.c - a remote store in the memory of the process: the functions of the table, and injected
- * faults.
+ * memory_remote.c - a remote store in memory: the functions of the table, and injected faults.
  *
  * Threads    one mutex; `done` of a shipment is called without it
  * Not here   names, series and rows (memory_rows.c)
@@ -162,6 +161,7 @@ struct fetching {
     sto_fetch_row_fn each;
     void *arg;
     struct sto_cells cells; /* owned; cells of the present row */
+    bool found;             /* any_row: it was returned */
 };
 
 static int cmp_tag(const void *pa, const void *pb)
@@ -216,10 +216,13 @@ static int fetch_series(struct fetching *w, const struct sto_memory_series *s,
         sto_memory_row_read(&s->rows[i], f->from_ms, f->to_ms, &w->cells);
         if (w->cells.n == 0)
             continue;
+        bool whole = !f->series_only && !f->any_row;
         struct sto_remote_row row = {
-            .series = *names, .hour = s->rows[i].hour, .cells = f->series_only ? NULL : &w->cells};
-        TS_TRY(w->each(w->arg, &row, pos, err));
-        if (f->series_only)
+            .series = *names, .hour = s->rows[i].hour, .cells = whole ? &w->cells : NULL};
+        row.series.n_tags = f->any_row ? 0 : names->n_tags;
+        TS_TRY(w->each(w->arg, &row, f->any_row ? SIZE_MAX : pos, err));
+        w->found = f->any_row;
+        if (!whole)
             break;
     }
     return 0;
@@ -228,12 +231,12 @@ static int fetch_series(struct fetching *w, const struct sto_memory_series *s,
 static int fetch_all(struct fetching *w, struct ts_error *err)
 {
     const struct sto_fetch *f = w->f;
-    for (size_t i = 0; f->series && i < f->n_series; i++) {
+    for (size_t i = 0; f->series && i < f->n_series && !w->found; i++) {
         const struct sto_memory_series *s = sto_memory_series_find(&w->m->rows, &f->series[i], false);
         if (s)
             TS_TRY(fetch_series(w, s, &f->series[i], i, err));
     }
-    for (size_t i = 0; !f->series && i < w->m->rows.n_series; i++) {
+    for (size_t i = 0; !f->series && i < w->m->rows.n_series && !w->found; i++) {
         const struct sto_memory_series *s = &w->m->rows.series[i];
         struct sto_remote_tag *tags = ts_xcalloc(s->n_tags + 1, sizeof *tags);
         struct sto_remote_series names = named(w->m, s, tags);

@@ -156,9 +156,9 @@ static int read_slices(struct side *s, const struct side_ops *ops, int64_t from_
 
 static int on_any(void *arg, const struct sto_remote_row *row, size_t pos, struct ts_error *err)
 {
-    (void)row, (void)pos;
+    (void)row, (void)pos, (void)err;
     *(bool *)arg = true;
-    return ts_error_set(err, TS_ECANCELLED, "found");
+    return 0;
 }
 
 static int hbase_any(struct side *s, int64_t from_ms, int64_t to_ms, struct ts_error *err)
@@ -166,9 +166,9 @@ static int hbase_any(struct side *s, int64_t from_ms, int64_t to_ms, struct ts_e
     bool found = false;
     struct sto_remote *remote = s->c->remote;
     struct sto_remote_call call = tsd_copy_call(s->c);
-    struct sto_fetch f = {.metric = s->metric, .from_ms = from_ms, .to_ms = to_ms, .series_only = true};
+    struct sto_fetch f = {.metric = s->metric, .from_ms = from_ms, .to_ms = to_ms, .any_row = true};
     int rc = remote->ops->fetch(remote, &f, &call, on_any, &found, err);
-    return found ? 1 : rc;
+    return rc < 0 ? rc : found;
 }
 
 static int on_remote_row(void *arg, const struct sto_remote_row *row, size_t pos, struct ts_error *err)

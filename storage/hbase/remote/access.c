@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "base/tls.h"
+#include "storage/hbase/remote/closer.h"
 
 #include <poll.h>
 #include <stdatomic.h>
@@ -26,6 +27,7 @@
 struct sto_hbase_access {
     struct sto_hbase_access_opts opts; /* with defaults filled in; gateways are owned */
     struct sto_thrift_pool *pool;      /* the connections */
+    struct sto_hbase_closer *closer;   /* of scanners that were left */
     _Atomic uint64_t random;           /* state of jitter */
     _Atomic int64_t silent_ns;         /* monotonic time of the first request in a row without an answer; 0 */
     _Atomic uint64_t n_calls;          /* requests of sto_hbase_call */
@@ -66,6 +68,7 @@ struct sto_hbase_access *sto_hbase_access_new(const struct sto_hbase_access_opts
                                                              .max_reply_key = o->max_reply_key,
                                                              .budget = o->memory},
                             o->max_connections);
+    a->closer = sto_hbase_closer_new();
     return a;
 }
 
@@ -73,6 +76,7 @@ void sto_hbase_access_free(struct sto_hbase_access *a)
 {
     if (!a)
         return;
+    sto_hbase_closer_free(a->closer);
     sto_thrift_pool_free(a->pool);
     for (size_t i = 0; i < a->opts.n_gateways; i++) {
         ts_free((char *)(uintptr_t)a->opts.gateways[i].host);
@@ -110,6 +114,13 @@ void sto_hbase_end(struct sto_hbase_session *s)
     if (s->client)
         sto_thrift_pool_return(s->access->pool, s->client);
     s->client = NULL;
+}
+
+void sto_hbase_leave_scanner(struct sto_hbase_session *s, struct sto_hbase_scanner *requests)
+{
+    struct sto_thrift_client *c = s->client;
+    s->client = sto_thrift_pool_replace(s->access->pool);
+    sto_hbase_closer_take(s->access->closer, c, requests);
 }
 
 struct sto_thrift_wait sto_hbase_attempt(const struct sto_hbase_session *s)
@@ -236,6 +247,18 @@ static int failed(struct sto_hbase_session *s, int rc, unsigned n_repeats, struc
     return rc;
 }
 
+static int call_once(struct sto_hbase_session *s, const struct sto_thrift_request *r,
+                     struct sto_thrift_reply *out, enum sto_thrift_sent *sent, struct ts_error *why)
+{
+    struct sto_thrift_wait wait = sto_hbase_attempt(s), forever = {INT64_MAX, wait.cancel};
+    if (!s->leaves)
+        return sto_thrift_client_call(s->client, r, wait, out, sent, why);
+    *out = (struct sto_thrift_reply){.call = r->call};
+    TS_TRY(sto_thrift_client_send(s->client, r, wait, why));
+    *sent = STO_THRIFT_SENT;
+    return sto_thrift_client_try_receive(s->client, forever, out, why);
+}
+
 int sto_hbase_call(struct sto_hbase_session *s, const struct sto_thrift_request *r,
                    struct sto_thrift_reply *out, enum sto_thrift_sent *out_sent, struct ts_error *err)
 {
@@ -246,7 +269,7 @@ int sto_hbase_call(struct sto_hbase_session *s, const struct sto_thrift_request 
     count(&s->access->n_calls);
     for (;; n++) {
         enum sto_thrift_sent sent = STO_THRIFT_NOT_SENT;
-        rc = sto_thrift_client_call(s->client, r, sto_hbase_attempt(s), out, &sent, &why);
+        rc = call_once(s, r, out, &sent, &why);
         note_answer(s->access, rc);
         all = sent == STO_THRIFT_NOT_SENT && all != STO_THRIFT_NOT_SENT ? STO_THRIFT_SENT : sent;
         if (out_sent)

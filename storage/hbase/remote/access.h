@@ -19,6 +19,7 @@
 #include "storage/remote.h"
 
 struct sto_hbase_access;
+struct sto_hbase_scanner; /* closer.h */
 
 /* How to reach HBase. Everything is copied, except names of configuration keys, which are static, and the account. */
 struct sto_hbase_access_opts {
@@ -47,6 +48,8 @@ struct sto_hbase_session {
     struct sto_thrift_client *client; /* may be used directly: pipelines, scanners */
     struct sto_thrift_wait wait;      /* deadline and cancellation of the whole call */
     bool is_query;                    /* see struct sto_remote_call */
+    /* a call that is cancelled leaves its request in flight, for sto_hbase_leave_scanner; the caller keeps the request */
+    bool leaves;
 };
 /**
  * Take a connection, which is opened by the first request.
@@ -78,6 +81,14 @@ struct sto_thrift_wait sto_hbase_attempt(const struct sto_hbase_session *s);
  */
 int sto_hbase_call(struct sto_hbase_session *s, const struct sto_thrift_request *r,
                    struct sto_thrift_reply *out, enum sto_thrift_sent *out_sent, struct ts_error *err);
+/**
+ * End with a scanner that has replies on their way, as when its fetch was cancelled: its connection goes to a thread that receives them,
+ * closes the scanner and then the connection, and the session gets another one, which is not open yet. The scanner of a connection that is broken,
+ * or that cannot be closed within seconds, ends by its lease.
+ *
+ * @param requests  taken; nothing else of the session is in flight
+ */
+void sto_hbase_leave_scanner(struct sto_hbase_session *s, struct sto_hbase_scanner *requests);
 /** Would the same request fail again? True of every exception but a TIOError that may be repeated; HBase also allows repeats of puts to families and
  * tables that do not exist, so the text is looked at. */
 bool sto_hbase_is_final(const struct sto_thrift_reply *r);

@@ -21,7 +21,7 @@
 static bool take_part(struct sto_hbase__fetch *x, struct sto_hbase__part *out)
 {
     pthread_mutex_lock(&x->mu);
-    bool is = x->next < x->n_parts && x->rc == 0;
+    bool is = x->next < x->n_parts && x->rc == 0 && !sto_hbase__fetch_found(x);
     if (is)
         *out = x->parts[x->next++];
     if (x->next >= x->n_parts)
@@ -43,7 +43,7 @@ static int read_all(struct sto_hbase__reader *r, struct ts_error *err)
 void sto_hbase__fetch_fail(struct sto_hbase__fetch *x, int rc, const struct ts_error *err)
 {
     pthread_mutex_lock(&x->mu);
-    if (x->rc == 0 && rc < 0) {
+    if (x->rc == 0 && rc < 0 && !sto_hbase__fetch_found(x)) {
         x->rc = rc;
         x->err = *err;
         atomic_store_explicit(&x->stop, true, memory_order_relaxed);
@@ -141,6 +141,7 @@ static void read_here(struct sto_hbase__fetch *x, struct sto_hbase_session *s)
     sto_hbase__reader_init(&r, x);
     r.s = *s;
     sto_hbase__fetch_fail(x, read_all(&r, &err), &err);
+    *s = r.s; /* it may have another connection */
     sto_hbase__reader_release(&r);
 }
 

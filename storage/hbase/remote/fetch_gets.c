@@ -30,7 +30,7 @@ static void take(struct gets *g)
     struct sto_hbase__fetch *x = g->r->x;
     g->n = 0;
     pthread_mutex_lock(&x->mu);
-    while (g->n < g->n_rows && x->next < x->n_gets) {
+    while (g->n < g->n_rows && x->next < x->n_gets && !sto_hbase__fetch_found(x)) {
         struct sto_hbase__met *met = x->gets[x->next];
         if (!met->is_reported)
             g->places[g->n++] = (struct place){met, x->next_h * STO_HBASE_ROW_S};

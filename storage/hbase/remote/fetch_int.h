@@ -104,6 +104,7 @@ struct sto_hbase__fetch {
     pthread_mutex_t deliver_mu;
     _Atomic bool stop;      /* all readers end */
     _Atomic bool exhausted; /* everything is being read; nobody needs another connection */
+    _Atomic bool found;     /* f->any_row: the caller has its row; set under deliver_mu */
 };
 /** Look up the ids of the request and divide it. 0: there are no such rows; 1: there may be. Otherwise an error. */
 int sto_hbase__fetch_prepare(struct sto_hbase__fetch *x, struct sto_hbase_session *s, struct ts_error *err);
@@ -163,6 +164,8 @@ int sto_hbase__row_end(struct sto_hbase__reader *r, struct ts_slice key, struct 
 /** Give the series of the present row to the caller (series_only), unless it was before. */
 int sto_hbase__row_report(struct sto_hbase__reader *r, struct sto_hbase__met *met, uint32_t base_s,
                           struct ts_error *err);
+/** any_row: give the present row to the caller, whatever it has, unless there was one before. */
+int sto_hbase__row_found(struct sto_hbase__reader *r, struct ts_error *err);
 /** Give an annotation of the present row to the caller, if it starts within the range. *why is filled if its document cannot be
  * read, which is no error. Errors: those of the caller's function; TS_ELIMIT. */
 int sto_hbase__row_note(struct sto_hbase__reader *r, struct ts_slice document, struct ts_error *why,
@@ -175,6 +178,12 @@ int sto_hbase__fetch_ended(const struct sto_hbase__fetch *x, struct ts_error *er
 bool sto_hbase__is_point(struct ts_slice qualifier);
 /** TS_ELIMIT: a buffer was refused n bytes by its account, which is named, or there is no memory. */
 int sto_hbase__refused(const struct ts_buf *b, size_t n, const char *what, struct ts_error *err);
+
+/* Has the caller got the one row that it wants? */
+static inline bool sto_hbase__fetch_found(const struct sto_hbase__fetch *x)
+{
+    return atomic_load_explicit(&x->found, memory_order_relaxed);
+}
 
 static inline void sto_hbase__count(_Atomic uint64_t *counter, uint64_t n)
 {

@@ -224,7 +224,8 @@ static bool is_needed(const struct sto_hbase__fetch *x, uint32_t bucket)
 static int divide(struct sto_hbase__fetch *x, unsigned n_connections, struct ts_error *err)
 {
     uint32_t buckets = sto_hbase_buckets(&x->h->opts.schema), hours = x->last_h - x->first_h + 1;
-    uint32_t pieces = x->f->series_only || buckets >= n_connections ? 1 : n_connections / buckets;
+    uint32_t pieces =
+        x->f->series_only || x->f->any_row || buckets >= n_connections ? 1 : n_connections / buckets;
     pieces = pieces < hours ? pieces : hours;
     for (uint32_t b = 0; b < buckets; b++) {
         if (!is_needed(x, b))
@@ -243,7 +244,7 @@ static int divide(struct sto_hbase__fetch *x, unsigned n_connections, struct ts_
 static int make_filter(struct sto_hbase__fetch *x, struct ts_error *err)
 {
     sto_hbase__filter_conds(&x->h->opts.schema, x->conds, x->n_conds, &x->filter);
-    if (x->f->series_only)
+    if (x->f->series_only || x->f->any_row)
         ts_buf_printf(&x->filter, "%sFirstKeyOnlyFilter() AND KeyOnlyFilter()", x->filter.n ? " AND " : "");
     else if (!x->each)
         sto_hbase__filter_notes(x->filter.n > 0, &x->filter);

@@ -210,6 +210,19 @@ int sto_hbase__row_report(struct sto_hbase__reader *r, struct sto_hbase__met *me
     return deliver_all(r->x, met, base_s, NULL, err);
 }
 
+int sto_hbase__row_found(struct sto_hbase__reader *r, struct ts_error *err)
+{
+    struct sto_hbase__fetch *x = r->x;
+    struct sto_remote_row row = {.series = {.key = STO_REMOTE_NO_KEY, .metric = x->f->metric},
+                                 .hour = (int32_t)(r->row.base_s / STO_HBASE_ROW_S)};
+    int rc = 0;
+    pthread_mutex_lock(&x->deliver_mu);
+    if (!sto_hbase__fetch_found(x) && (rc = deliver(x, &row, SIZE_MAX, err)) == 0)
+        atomic_store_explicit(&x->found, true, memory_order_relaxed);
+    pthread_mutex_unlock(&x->deliver_mu);
+    return rc;
+}
+
 /* What is being decoded. */
 struct decoding {
     struct sto_hbase__reader *r;
@@ -300,6 +313,8 @@ int sto_hbase__row_end(struct sto_hbase__reader *r, struct ts_slice key, struct 
     struct sto_hbase__row *row = &r->row;
     if (!row->met || row->n_cells == 0)
         return 0;
+    if (x->f->any_row)
+        return sto_hbase__row_found(r, err);
     if (x->f->series_only)
         return end_key_only(r, key, err);
     struct decoding d = {.r = r, .h = x->h, .key = key};

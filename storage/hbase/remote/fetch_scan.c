@@ -10,13 +10,15 @@
  * Not here   column ranges at the edges of the time range: compacted columns begin before the first point that is wanted, and columns of
  *            milliseconds and of appends do not sort by time, so that little could be left out, of two rows of each series
  */
+#include "storage/hbase/remote/closer.h"
 #include "storage/hbase/remote/fetch_int.h"
 
 #include "base/time.h"
 
-#define REPLY_BYTES ((size_t)512 << 10) /* of a reply: the aim; two of them are held */
-#define FIRST_ROWS  64                  /* of the first request */
-#define MOST_ROWS   2048                /* of a request */
+#define REPLY_BYTES  ((size_t)512 << 10) /* of a reply: the aim; two of them are held */
+#define FIRST_ROWS   64                  /* of the first request */
+#define FIRST_OF_ANY 4                   /* the same, when one row is searched for */
+#define MOST_ROWS    2048                /* of a request */
 #define BATCH_CELLS                                                                                          \
     4096 /* most cells of a result: more than a row of seconds has, and a reply of rows of milliseconds stays below 64 MiB */
 #define MOST_MET    65536 /* series that a reader remembers; then it forgets all of them */
@@ -34,13 +36,13 @@ struct scan {
     struct sto_hbase__reader *r;
     uint8_t stop[STO_HBASE_MAX_WIDTH * 2 + 4];
     size_t n_stop;
-    struct ts_buf key;   /* of the row that is being collected; empty = there is none */
-    struct ts_buf start; /* where to open the scanner: all rows before are done */
-    struct sto_thrift_scanner scanner;
-    struct sto_thrift_request open, rows[2]; /* requests */
-    unsigned n_sent, n_got;                  /* requests for rows over this scanner */
-    int32_t n_rows, most_rows;               /* of the next request; of all */
-    struct copy now, ahead;                  /* the reply being read, and the one after it */
+    struct ts_buf key;                  /* of the row that is being collected; empty = there is none */
+    struct ts_buf start;                /* where to open the scanner: all rows before are done */
+    struct sto_hbase_scanner *requests; /* owned: for rows, and the scanner */
+    bool is_open;                       /* there is a scanner */
+    unsigned n_sent, n_got;             /* requests for rows over this scanner */
+    int32_t n_rows, most_rows;          /* of the next request; of all */
+    struct copy now, ahead;             /* the reply being read, and the one after it */
     bool has_ahead;
     int ahead_rc; /* of ahead */
     struct ts_error ahead_err;
@@ -69,11 +71,14 @@ static int open_scanner(struct scan *c, struct ts_error *err)
     if (r->x->filter.n)
         scan.select.filter = ts_buf_get(&r->x->filter);
     struct sto_thrift_reply reply = {0};
-    ts_buf_clear(&c->open.bytes);
-    (void)sto_thrift_call_open_scanner(&c->open, table_of(r->x->h), &scan);
-    int rc = sto_hbase_call(&r->s, &c->open, &reply, NULL, err);
+    ts_buf_clear(&c->requests->open.bytes);
+    (void)sto_thrift_call_open_scanner(&c->requests->open, table_of(r->x->h), &scan);
+    r->s.leaves = true;
+    int rc = sto_hbase_call(&r->s, &c->requests->open, &reply, NULL, err);
+    r->s.leaves = false;
     if (rc == 0)
-        c->scanner = sto_thrift_reply_scanner(&reply);
+        c->requests->scanner = sto_thrift_reply_scanner(&reply);
+    c->is_open = rc == 0;
     c->n_sent = c->n_got = 0;
     c->has_ahead = false;
     return rc;
@@ -81,19 +86,20 @@ static int open_scanner(struct scan *c, struct ts_error *err)
 
 static int send_next(struct scan *c, struct ts_error *err)
 {
-    struct sto_thrift_request *q = &c->rows[c->n_sent % 2];
-    (void)sto_thrift_call_get_scanner_rows(q, c->scanner, c->n_rows);
+    struct sto_thrift_request *q = &c->requests->rows[c->n_sent % 2];
+    (void)sto_thrift_call_get_scanner_rows(q, c->requests->scanner, c->n_rows);
     TS_TRY(sto_thrift_client_send(c->r->s.client, q, sto_hbase_attempt(&c->r->s), err));
     c->n_sent++;
     return 0;
 }
 
-/* Receive the oldest reply in flight into `to`. */
+/* Receive the oldest reply in flight into `to`. It stays in flight if the fetch ends. */
 static int receive(struct scan *c, struct copy *to, struct ts_error *err)
 {
     struct sto_thrift_reply *reply = &to->reply;
-    int rc = sto_thrift_client_receive(c->r->s.client, c->r->s.wait.cancel, reply, NULL, err);
-    c->n_got++;
+    struct sto_thrift_wait wait = {.until_ns = INT64_MAX, .cancel = c->r->s.wait.cancel};
+    int rc = sto_thrift_client_try_receive(c->r->s.client, wait, reply, err);
+    c->n_got += rc != TS_ECANCELLED;
     c->is_final = rc == TS_EBACKEND && sto_hbase_is_final(reply);
     if (rc < 0)
         return rc;
@@ -117,7 +123,9 @@ static int next_reply(struct scan *c, struct ts_error *err)
             *err = c->ahead_err;
         return c->ahead_rc;
     }
-    while (c->n_sent < c->n_got + 2)
+    /* For one row nothing is requested ahead. */
+    unsigned n_ahead = c->r->x->f->any_row ? 1 : 2;
+    while (c->n_sent < c->n_got + n_ahead)
         TS_TRY(send_next(c, err));
     return receive(c, &c->now, err);
 }
@@ -192,7 +200,7 @@ static int expect_all(struct scan *c, struct ts_error *err)
     struct sto_thrift_items items;
     struct sto_thrift_row row;
     int rc;
-    if (r->x->f->series)
+    if (r->x->f->series || r->x->f->any_row)
         return 0;
     if (r->met.n > MOST_MET && !r->x->f->series_only) {
         sto_hbase__table_clear(&r->met);
@@ -240,7 +248,8 @@ static int begin_row(struct scan *c, struct ts_slice key, struct ts_error *err)
         return no_memory(&c->key, err);
     TS_TRY(sto_hbase__row_judge(c->r, key, true, &met, &base_s, err));
     sto_hbase__row_begin(c->r, met, base_s);
-    return 0;
+    const struct sto_hbase__fetch *x = c->r->x;
+    return x->f->any_row && (met || (!x->f->series && !x->n_conds)) ? sto_hbase__row_found(c->r, err) : 0;
 }
 
 /* Read the rows of c->now. Returns how many results it has. */
@@ -248,9 +257,9 @@ static int read_rows(struct scan *c, struct ts_error *err)
 {
     struct sto_thrift_items items;
     struct sto_thrift_row row;
-    int rc, n = 0;
+    int rc = 0, n = 0;
     sto_thrift_items_init(&items, &c->now.reply);
-    while ((rc = sto_thrift_row(&items, &row, err)) == 1) {
+    while (!sto_hbase__fetch_found(c->r->x) && (rc = sto_thrift_row(&items, &row, err)) == 1) {
         if (c->key.n == 0 || !ts_slice_eq(row.row, ts_buf_get(&c->key)))
             TS_TRY(begin_row(c, row.row, err));
         bool is_last = !row.is_partial && row.n_left < BATCH_CELLS;
@@ -281,15 +290,29 @@ static void close_scanner(struct scan *c)
     receive_ahead(c);
     if (c->has_ahead && c->ahead_rc < 0)
         return;
-    if (sto_thrift_call_close_scanner(&c->rows[0], c->scanner) == 0)
-        (void)sto_thrift_client_call(c->r->s.client, &c->rows[0], sto_hbase_attempt(&c->r->s), &reply, NULL,
-                                     &err);
+    c->is_open = false;
+    if (sto_thrift_call_close_scanner(&c->requests->rows[0], c->requests->scanner) == 0)
+        (void)sto_thrift_client_call(c->r->s.client, &c->requests->rows[0], sto_hbase_attempt(&c->r->s),
+                                     &reply, NULL, &err);
+}
+
+/* The fetch ends before the scanner does. */
+static void leave_scanner(struct scan *c)
+{
+    struct sto_thrift_client *client = c->r->s.client;
+    c->requests->is_opening = !c->is_open && sto_thrift_client_in_flight(client);
+    if ((!c->is_open && !c->requests->is_opening) || !sto_thrift_client_is_open(client))
+        return;
+    sto_hbase_leave_scanner(&c->r->s, c->requests);
+    c->requests = sto_hbase_scanner_new();
+    c->n_sent = c->n_got = 0;
+    c->is_open = false;
 }
 
 /* Open a scanner at c->start and read its rows. */
 static int scan_once(struct scan *c, struct ts_error *err)
 {
-    c->is_network = c->is_final = false;
+    c->is_network = c->is_final = c->is_open = false;
     ts_buf_clear(&c->key);
     sto_hbase__row_begin(c->r, NULL, 0);
     TS_TRY(open_scanner(c, err));
@@ -300,7 +323,7 @@ static int scan_once(struct scan *c, struct ts_error *err)
         TS_TRY(expect_all(c, err));
         int n = read_rows(c, err);
         TS_TRY(n);
-        if (n == 0)
+        if (n == 0 || sto_hbase__fetch_found(c->r->x))
             break;
         adapt(c, n);
     }
@@ -339,10 +362,10 @@ static int resume(struct scan *c, int rc, struct ts_error *err)
 static void scan_init(struct scan *c, struct sto_hbase__reader *r)
 {
     struct ts_budget *memory = r->x->limits.memory;
-    *c = (struct scan){.r = r, .n_rows = FIRST_ROWS, .most_rows = MOST_ROWS};
-    sto_thrift_request_init(&c->open, 0, NULL); /* small: the filter was counted when it was made */
-    for (size_t i = 0; i < 2; i++)
-        sto_thrift_request_init(&c->rows[i], 0, NULL);
+    *c = (struct scan){.r = r,
+                       .requests = sto_hbase_scanner_new(),
+                       .n_rows = r->x->f->any_row ? FIRST_OF_ANY : FIRST_ROWS,
+                       .most_rows = MOST_ROWS};
     struct ts_buf *bufs[] = {&c->key, &c->start, &c->now.bytes, &c->ahead.bytes};
     for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++) {
         ts_buf_init(bufs[i], 0);
@@ -352,9 +375,7 @@ static void scan_init(struct scan *c, struct sto_hbase__reader *r)
 
 static void scan_release(struct scan *c)
 {
-    sto_thrift_request_release(&c->open);
-    for (size_t i = 0; i < 2; i++)
-        sto_thrift_request_release(&c->rows[i]);
+    sto_hbase_scanner_free(c->requests);
     ts_buf_release(&c->key);
     ts_buf_release(&c->start);
     ts_buf_release(&c->now.bytes);
@@ -376,9 +397,14 @@ int sto_hbase__scan_part(struct sto_hbase__reader *r, const struct sto_hbase__pa
     int rc = ts_buf_append(&c.start, keys.start, keys.n_start);
     if (rc < 0)
         rc = no_memory(&c.start, err);
-    while (rc == 0 && (rc = scan_once(&c, err)) < 0)
+    while (rc == 0 && (rc = scan_once(&c, err)) < 0) {
+        if (!c.is_network || rc == TS_ECANCELLED)
+            leave_scanner(&c);
         rc = resume(&c, rc, err);
-    if (rc == 0)
+    }
+    if (sto_hbase__fetch_found(x))
+        atomic_store_explicit(&r->x->stop, true, memory_order_relaxed); /* the others end, too */
+    else if (rc == 0)
         rc = sto_hbase__read_doubtful(r, err);
     /* Requests in flight borrow c. */
     if (sto_thrift_client_in_flight(r->s.client))

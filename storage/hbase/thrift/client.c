@@ -380,14 +380,16 @@ static int events(const struct sto_thrift_client *c)
 }
 
 /* Write and read until the oldest reply is there. */
-static int await_reply(struct sto_thrift_client *c, const struct flight *f, const _Atomic bool *cancel,
+static int await_reply(struct sto_thrift_client *c, const struct flight *f, struct sto_thrift_wait wait,
                        struct ts_slice *out, struct ts_error *err)
 {
+    int64_t until_ns = f->until_ns < wait.until_ns ? f->until_ns : wait.until_ns;
     for (;;) {
         int rc = find_reply(c, out, err), wrote_some = 0;
         if (rc)
             return rc;
-        if (cancel && atomic_load_explicit(cancel, memory_order_relaxed))
+        if ((wait.cancel && atomic_load_explicit(wait.cancel, memory_order_relaxed)) ||
+            ts_clock_mono_ns() >= wait.until_ns)
             return ts_error_set(err, TS_ECANCELLED, "a call of %s was cancelled", c->text);
         if (ts_clock_mono_ns() >= f->until_ns)
             return ts_error_set(err, TS_ETIMEOUT, "%s did not answer %s before the deadline%s", c->text,
@@ -400,7 +402,7 @@ static int await_reply(struct sto_thrift_client *c, const struct flight *f, cons
         TS_TRY(wrote_some);
         TS_TRY(rc);
         if (!wrote_some)
-            (void)ts_socket_wait(c->fd, events(c), f->until_ns, cancel);
+            (void)ts_socket_wait(c->fd, events(c), until_ns, wait.cancel);
     }
 }
 
@@ -415,9 +417,9 @@ static void land(struct sto_thrift_client *c)
         c->written_bytes = 0;
 }
 
-int sto_thrift_client_receive(struct sto_thrift_client *c, const _Atomic bool *cancel,
-                              struct sto_thrift_reply *out, enum sto_thrift_sent *out_sent,
-                              struct ts_error *err)
+/* stays: a wait that ends leaves the request in flight. */
+static int receive(struct sto_thrift_client *c, struct sto_thrift_wait wait, bool stays,
+                   struct sto_thrift_reply *out, enum sto_thrift_sent *out_sent, struct ts_error *err)
 {
     struct ts_error why = {0};
     struct ts_slice message;
@@ -428,7 +430,9 @@ int sto_thrift_client_receive(struct sto_thrift_client *c, const _Atomic bool *c
     if (!c->n_flights)
         return ts_error_set(err, TS_EINVAL, "no request to HBase is in flight");
     struct flight *f = &c->flights[c->first];
-    int rc = c->fd < 0 ? c->why.code : await_reply(c, f, cancel, &message, &why);
+    int rc = c->fd < 0 ? c->why.code : await_reply(c, f, wait, &message, &why);
+    if (stays && rc == TS_ECANCELLED && c->fd >= 0)
+        return ts_error_set(err, rc, "%s", why.text);
     if (rc == 1 && !c->n_written) {
         rc = ts_error_set(&why, TS_ECORRUPT, "%s answered %s before it was sent", c->text,
                           sto_thrift_call_info(f->r->call)->name);
@@ -453,6 +457,20 @@ int sto_thrift_client_receive(struct sto_thrift_client *c, const _Atomic bool *c
         *out_sent = sent;
     land(c);
     return rc;
+}
+
+int sto_thrift_client_receive(struct sto_thrift_client *c, const _Atomic bool *cancel,
+                              struct sto_thrift_reply *out, enum sto_thrift_sent *out_sent,
+                              struct ts_error *err)
+{
+    struct sto_thrift_wait wait = {.until_ns = INT64_MAX, .cancel = cancel};
+    return receive(c, wait, false, out, out_sent, err);
+}
+
+int sto_thrift_client_try_receive(struct sto_thrift_client *c, struct sto_thrift_wait wait,
+                                  struct sto_thrift_reply *out, struct ts_error *err)
+{
+    return receive(c, wait, true, out, NULL, err);
 }
 
 int sto_thrift_client_call(struct sto_thrift_client *c, const struct sto_thrift_request *r,

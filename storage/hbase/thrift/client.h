@@ -109,6 +109,14 @@ int sto_thrift_client_send(struct sto_thrift_client *c, const struct sto_thrift_
 int sto_thrift_client_receive(struct sto_thrift_client *c, const _Atomic bool *cancel,
                               struct sto_thrift_reply *out, enum sto_thrift_sent *out_sent,
                               struct ts_error *err);
+/**
+ * As sto_thrift_client_receive, but when the wait ends, nothing changes: the request stays in flight and the connection open, for another receive.
+ *
+ * @param wait  until when to wait; the deadline of the request counts as well, and breaks the connection
+ * @return as sto_thrift_client_receive; TS_ECANCELLED: cancelled, or wait.until_ns has passed
+ */
+int sto_thrift_client_try_receive(struct sto_thrift_client *c, struct sto_thrift_wait wait,
+                                  struct sto_thrift_reply *out, struct ts_error *err);
 /** Send and receive; nothing may be in flight (TS_EBUSY). Errors of both; those of send have *out_sent STO_THRIFT_NOT_SENT. */
 int sto_thrift_client_call(struct sto_thrift_client *c, const struct sto_thrift_request *r,
                            struct sto_thrift_wait wait, struct sto_thrift_reply *out,

@@ -101,6 +101,15 @@ int sto_thrift_pool_take(struct sto_thrift_pool *p, struct sto_thrift_wait wait,
     return rc;
 }
 
+struct sto_thrift_client *sto_thrift_pool_replace(struct sto_thrift_pool *p)
+{
+    pthread_mutex_lock(&p->mu);
+    struct sto_thrift_client *c = sto_thrift_client_new(&p->opts);
+    p->opts.first_gateway++;
+    pthread_mutex_unlock(&p->mu);
+    return c;
+}
+
 void sto_thrift_pool_return(struct sto_thrift_pool *p, struct sto_thrift_client *c)
 {
     if (sto_thrift_client_in_flight(c))

@@ -44,6 +44,8 @@ void sto_thrift_pool_free(struct sto_thrift_pool *p);
  */
 int sto_thrift_pool_take(struct sto_thrift_pool *p, struct sto_thrift_wait wait, const char *key,
                          struct sto_thrift_client **out, struct ts_error *err);
+/** A new connection, not open yet, in the place of one that was taken: the pool forgets that one, which the caller frees. */
+struct sto_thrift_client *sto_thrift_pool_replace(struct sto_thrift_pool *p);
 /** Return a connection. If requests are in flight it is closed. Its last reply ends. */
 void sto_thrift_pool_return(struct sto_thrift_pool *p, struct sto_thrift_client *c);
 /** Figures of this moment. */

@@ -5,6 +5,8 @@
  */
 #include "tests/unit/hbase/t_fetch.h"
 
+#include <sched.h>
+
 #define HOUR      376944u
 #define N_SERIES  60u
 #define N_HOURS   8u
@@ -206,6 +208,107 @@ static void test_remote_fetch_faults__cancelled(void **state)
     }
 }
 
+/* Scanners are closed by another thread; without it they stay open, and this waits until the test is ended. */
+static void expect_no_scanners(void)
+{
+    while (fake_hbase_scanners(t.fake))
+        sched_yield();
+}
+
+static void cancel_at_row(void *arg, const struct fake_hbase_request *r)
+{
+    if (r->call == STO_THRIFT_GET_SCANNER_ROWS && ++*(_Atomic unsigned *)arg == 3)
+        atomic_store(&cancel, true);
+}
+
+static void test_remote_fetch_faults__scanners_are_closed_early(void **state)
+{
+    (void)state;
+    static const unsigned connections[] = {1, 4};
+    struct sto_fetch f = t_hours(HOUR, HOUR + N_HOURS);
+    for (int i = 0; i < 2; i++) {
+        open_filled(&salted, connections[i]);
+        struct sto_remote_call call = {.deadline_ns = ts_clock_mono_ns() + MINUTE_NS, .cancel = &cancel};
+        _Atomic unsigned n = 0;
+        atomic_store(&cancel, false);
+        fake_hbase_set_before(t.fake, cancel_at_row, &n);
+        (void)t_fetch_into(&t, &f, &call, &rows, &err);
+        t_rows_release(&rows);
+        expect_no_scanners();
+        fake_hbase_set_before(t.fake, NULL, NULL);
+        rows.fail_at = 2;
+        assert_int_equal(t_fetch_into(&t, &f, NULL, &rows, &err), TS_ELIMIT);
+        t_rows_release(&rows);
+        rows.fail_at = 0;
+        expect_no_scanners();
+        expect_all();
+        close_filled();
+    }
+}
+
+/* A reply that does not come until the scanner is being closed. */
+static void test_remote_fetch_faults__a_late_reply_before_the_end_of_a_scanner(void **state)
+{
+    (void)state;
+    struct sto_fetch f = t_hours(HOUR, HOUR + N_HOURS);
+    open_filled(&plain, 1);
+    struct sto_remote_call call = {.deadline_ns = ts_clock_mono_ns() + MINUTE_NS, .cancel = &cancel};
+    unsigned at = (unsigned)fake_hbase_count(t.fake, STO_THRIFT_GET_SCANNER_ROWS) + 1;
+    atomic_store(&cancel, false);
+    fake_hbase_set_before(t.fake, cancel_at, &at);
+    fake_hbase_inject(t.fake, (struct fake_hbase_plan){.fault = FAKE_HBASE_LATE,
+                                                       .of_call = true,
+                                                       .call = STO_THRIFT_GET_SCANNER_ROWS});
+    assert_int_equal(t_fetch_into(&t, &f, &call, &rows, &err), TS_ECANCELLED);
+    assert_int_equal(fake_hbase_scanners(t.fake), 1);
+    fake_hbase_release(t.fake);
+    expect_no_scanners();
+    fake_hbase_set_before(t.fake, NULL, NULL);
+    expect_all();
+    close_filled();
+}
+
+static int count_found(void *arg, const struct sto_remote_row *row, size_t pos, struct ts_error *why)
+{
+    (void)row, (void)pos, (void)why;
+    ++*(unsigned *)arg;
+    return 0;
+}
+
+/* Any row is found by a few requests, over connections that stay open. */
+static void test_remote_fetch_faults__any_row_of_many(void **state)
+{
+    (void)state;
+    struct sto_fetch f = t_hours(HOUR, HOUR + N_HOURS);
+    unsigned n = 0;
+    f.any_row = true;
+    open_filled(&plain, 1);
+    uint64_t connections = fake_hbase_connections(t.fake);
+    uint64_t before = fake_hbase_count(t.fake, STO_THRIFT_GET_SCANNER_ROWS);
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(t.remote->ops->fetch(t.remote, &f, NULL, count_found, &n, &err), 0);
+    assert_int_equal(n, 100);
+    assert_int_equal(fake_hbase_scanners(t.fake), 0);
+    assert_int_equal(fake_hbase_connections(t.fake), connections);
+    assert_int_equal(fake_hbase_count(t.fake, STO_THRIFT_GET_SCANNER_ROWS) - before, 100);
+    f.from_ms += 100 * TS_HOUR_MS;
+    f.to_ms += 100 * TS_HOUR_MS;
+    assert_int_equal(t.remote->ops->fetch(t.remote, &f, NULL, count_found, &n, &err), 0);
+    assert_int_equal(n, 100);
+    t_put(&t, T_PAIRS(1, 1), HOUR + 101, "060000 00"); /* a histogram */
+    assert_int_equal(t.remote->ops->fetch(t.remote, &f, NULL, count_found, &n, &err), 0);
+    assert_int_equal(n, 101);
+    close_filled();
+    open_filled(&salted, 4);
+    f = t_hours(HOUR, HOUR + N_HOURS);
+    f.any_row = true;
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(t.remote->ops->fetch(t.remote, &f, NULL, count_found, &n, &err), 0);
+    assert_int_equal(n, 121);
+    expect_no_scanners();
+    close_filled();
+}
+
 /* Nothing is sent for a call that is cancelled, or whose deadline has passed, when it begins. */
 static void test_remote_fetch_faults__over_before_it_begins(void **state)
 {
@@ -357,6 +460,9 @@ int main(void)
         cmocka_unit_test(test_remote_fetch_faults__errors_that_stay),
         cmocka_unit_test(test_remote_fetch_faults__rows_behind_the_range),
         cmocka_unit_test(test_remote_fetch_faults__cancelled),
+        cmocka_unit_test(test_remote_fetch_faults__scanners_are_closed_early),
+        cmocka_unit_test(test_remote_fetch_faults__a_late_reply_before_the_end_of_a_scanner),
+        cmocka_unit_test(test_remote_fetch_faults__any_row_of_many),
         cmocka_unit_test(test_remote_fetch_faults__over_before_it_begins),
         cmocka_unit_test(test_remote_fetch_faults__deadline),
         cmocka_unit_test(test_remote_fetch_faults__memory),

@@ -256,6 +256,37 @@ static void a_fetch_ends_when_its_reader_ends_it(void **state)
     assert_int_equal(n, 1);
 }
 
+static int count_any(void *arg, const struct sto_remote_row *row, size_t pos, struct ts_error *err)
+{
+    (void)err;
+    assert_true(ts_slice_is(row->series.metric, "cpu"));
+    assert_int_equal(row->series.n_tags, 0);
+    assert_null(row->cells);
+    assert_true(pos == SIZE_MAX);
+    ++*(int *)arg;
+    return 0;
+}
+
+static void a_fetch_ends_at_any_row(void **state)
+{
+    struct sto_remote *r = *state;
+    struct sto_fetch f = {
+        .metric = TS_SLICE_LIT("cpu"), .from_ms = R_T0, .to_ms = STO_MAX_TS_MS, .any_row = true};
+    struct ts_error err = {0};
+    int n = 0;
+    assert_int_equal(r->ops->fetch(r, &f, NULL, count_any, &n, &err), 0);
+    assert_int_equal(n, 0);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(r_ship(r, "cpu host=a", R_HOUR + i, R_CELLS(0, 1)), 0);
+        assert_int_equal(r_ship(r, "cpu host=b", R_HOUR + i, R_CELLS(0, 1)), 0);
+    }
+    assert_int_equal(r->ops->fetch(r, &f, NULL, count_any, &n, &err), 0);
+    assert_int_equal(n, 1);
+    f.from_ms = R_T0 + 6 * TS_HOUR_MS;
+    assert_int_equal(r->ops->fetch(r, &f, NULL, count_any, &n, &err), 0);
+    assert_int_equal(n, 1);
+}
+
 /* --- names --- */
 
 /* Copies the name that a look-up by id found, which is borrowed until done returns. */
@@ -468,6 +499,7 @@ int remote_contract_run(const char *name, struct sto_remote *(*open)(void),
         CASE(the_range_of_times_is_known_or_unknown),
         CASE(a_call_may_be_cancelled_or_too_late),
         CASE(a_fetch_ends_when_its_reader_ends_it),
+        CASE(a_fetch_ends_at_any_row),
         CASE(names_get_ids),
         CASE(points_stay_with_a_renamed_name),
         CASE(small_cells_change_by_compare_and_set),

@@ -138,7 +138,7 @@ static void test_out__markdown_escapes_what_is_its_own(void **state)
     struct qry_spec spec = {.tz = NULL};
     assert_string_equal(series(&tsd_out_markdown, &spec, &s, 1),
                         "| metric | time | value | tags |\n| :--- | :--- | ---: | :--- |\n"
-                        "| m\\` | 2017-07-14T02:40:00Z | 1 | host=a\\|b\\*c\\\\ a\\_b=\\<x> |\n"
+                        "| m\\` | 2017-07-14T02:40:00Z | 1.0 | host=a\\|b\\*c\\\\ a\\_b=\\<x> |\n"
                         "| m\\` | 2017-07-14T02:40:01Z | -2.5 | host=a\\|b\\*c\\\\ a\\_b=\\<x> |\n"
                         "| m\\` | 2017-07-14T05:26:39Z | 7 | host=a\\|b\\*c\\\\ a\\_b=\\<x> |\n");
     tear_down(NULL);

@@ -48,9 +48,10 @@ MAY = {
     "tsd/format": "base storage query query/aggregators query/execution query/expressions tsd/ingest tsd/meta query/filters",
     "tsd/daemon": "base storage storage/hbase storage/hbase/remote query tsd/ingest",
     "tsd/net": "base tsd/ingest tsd/daemon",
+    "tsd/page": "base",
     "tsd/protocols/line": "base tsd/ingest tsd/daemon tsd/net",
     "tsd/protocols/http": "base storage query query/filters "
-                          "query/functions query/language tsd/ingest tsd/meta tsd/format tsd/daemon tsd/net",
+                          "query/functions query/language tsd/ingest tsd/meta tsd/format tsd/daemon tsd/net tsd/page",
     "tsd": "base query/execution collectors tsd/meta tsd/daemon tsd/net tsd/protocols/line tsd/protocols/http",
     "tsd/commands": "base storage storage/points storage/hbase storage/hbase/remote query collectors collectors/weblog tsd tsd/ingest tsd/meta tsd/format tsd/daemon "
                     "tsd/protocols/http tsd/protocols/line query/filters query/breakdowns query/aggregators query/execution",

@@ -306,14 +306,15 @@ static void test_access__each_endpoint_says_what_its_methods_do(void **state)
 static void test_access__every_answer_carries_the_policy(void **state)
 {
     static const char *const paths[] = {
-        "/", "/api/version", "/nope", "/s/home.js", "/api/suggest?type=metrics", "/q?start=x"};
+        "/", "/api/version", "/nope", "/s/main.js", "/api/suggest?type=metrics", "/q?start=x"};
     (void)state;
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         ask("GET", paths[i], "", "");
         if (!strstr(answer, "\r\nX-Content-Type-Options: nosniff\r\n") ||
             !strstr(answer, "\r\nX-Frame-Options: DENY\r\n") ||
             !strstr(answer, "\r\nContent-Security-Policy: default-src 'none';") ||
-            !strstr(answer, "frame-ancestors 'none'\r\n"))
+            !strstr(answer, "frame-ancestors 'none'\r\n") ||
+            !strstr(answer, "\r\nReferrer-Policy: no-referrer\r\n"))
             fail_msg("%s:\n%s", paths[i], answer);
     }
 }

@@ -16,11 +16,12 @@ void tsd_ep_histogram(struct tsd_req *req);
 /* ep_graph.c */
 void tsd_ep_graph(struct tsd_req *req);
 /* ep_legacy.c */
-void tsd_ep_home(struct tsd_req *req);
 void tsd_ep_stats_text(struct tsd_req *req);
 void tsd_ep_favicon(struct tsd_req *req);
-void tsd_ep_static(struct tsd_req *req);
 void tsd_ep_diediedie(struct tsd_req *req);
+/* ep_page.c */
+void tsd_ep_page(struct tsd_req *req);
+void tsd_ep_page_file(struct tsd_req *req);
 /* ep_logs.c */
 void tsd_ep_logs(struct tsd_req *req);
 /* ep_threads.c */

@@ -269,6 +269,7 @@ static void http_request(struct tsd_conn *c, struct http_conn *hc)
     req->fetch_site = tsd_parser_header(pr, "sec-fetch-site");
     req->content_type = tsd_parser_header(pr, "content-type");
     req->accept = tsd_parser_header(pr, "accept");
+    req->if_none_match = tsd_parser_header(pr, "if-none-match");
     struct ts_slice codings = tsd_parser_header(pr, "accept-encoding");
     bool gzip = http_takes(codings, "gzip");
     req->deflate = !gzip && http_takes(codings, "deflate");

@@ -25,34 +25,36 @@ struct tsd_job;
 
 /* A whole request. Slices live until the reply is finished, except body: see tsd_req_keep_body. */
 struct tsd_req {
-    struct tsd_conn *c;           /* where it came from */
-    struct tsd_worker *w;         /* whose thread works on it */
-    struct tsd_daemon *d;         /* shared things */
-    struct ts_arena arena;        /* for the life of the request */
-    enum tsd_method method;       /* HEAD counts as GET; after method_override */
-    const char *method_name;      /* as sent, or as overridden */
-    struct ts_slice path;         /* lower case, decoded, no slash at either end, "api/v1/" is "api/" */
-    struct qry_param *params;     /* of the query string, decoded */
-    size_t n_params;              /* how many */
-    struct ts_slice body;         /* inflated */
-    struct ts_slice host;         /* header Host */
-    struct ts_slice target_host;  /* "name:port" of a target in absolute form, else empty */
-    struct ts_slice origin;       /* header Origin */
-    struct ts_slice fetch_site;   /* header Sec-Fetch-Site */
-    struct ts_slice content_type; /* header Content-Type */
-    struct ts_slice accept;       /* header Accept */
-    int64_t began_ns;             /* monotonic time when its first byte was seen */
-    bool by_get;                  /* sent as GET or HEAD, whatever method_override says */
-    bool head;                    /* HEAD: the reply has no body */
-    bool http10;                  /* no chunks */
-    bool keep_alive;              /* the connection continues */
-    bool gzip_ok;                 /* the client takes a compressed reply */
-    bool deflate;                 /* of which it knows deflate and not gzip */
-    bool cors_ok;                 /* reply with CORS headers */
-    bool body_borrowed;           /* body lies in the worker's buffer */
-    bool later;                   /* the reply comes later: set by tsd_req_later */
-    bool has_max_age;             /* the reply says for how long it may be kept: */
-    int64_t max_age_s;            /* Cache-Control */
+    struct tsd_conn *c;            /* where it came from */
+    struct tsd_worker *w;          /* whose thread works on it */
+    struct tsd_daemon *d;          /* shared things */
+    struct ts_arena arena;         /* for the life of the request */
+    enum tsd_method method;        /* HEAD counts as GET; after method_override */
+    const char *method_name;       /* as sent, or as overridden */
+    struct ts_slice path;          /* lower case, decoded, no slash at either end, "api/v1/" is "api/" */
+    struct qry_param *params;      /* of the query string, decoded */
+    size_t n_params;               /* how many */
+    struct ts_slice body;          /* inflated */
+    struct ts_slice host;          /* header Host */
+    struct ts_slice target_host;   /* "name:port" of a target in absolute form, else empty */
+    struct ts_slice origin;        /* header Origin */
+    struct ts_slice fetch_site;    /* header Sec-Fetch-Site */
+    struct ts_slice content_type;  /* header Content-Type */
+    struct ts_slice accept;        /* header Accept */
+    struct ts_slice if_none_match; /* header If-None-Match */
+    int64_t began_ns;              /* monotonic time when its first byte was seen */
+    bool by_get;                   /* sent as GET or HEAD, whatever method_override says */
+    bool head;                     /* HEAD: the reply has no body */
+    bool http10;                   /* no chunks */
+    bool keep_alive;               /* the connection continues */
+    bool gzip_ok;                  /* the client takes a compressed reply */
+    bool deflate;                  /* of which it knows deflate and not gzip */
+    bool cors_ok;                  /* reply with CORS headers */
+    bool body_borrowed;            /* body lies in the worker's buffer */
+    bool later;                    /* the reply comes later: set by tsd_req_later */
+    bool has_max_age;              /* the reply says for how long it may be kept: */
+    int64_t max_age_s;             /* Cache-Control */
+    const char *etag;     /* header ETag of the reply, which clients must revalidate each time; or NULL */
     const char *location; /* header Location of the reply, no line break in it; in the arena, or NULL */
     const char
         *ignored; /* members of the body that were ignored: header X-Tsd-Ignored of the reply, or NULL */
@@ -129,6 +131,15 @@ void tsd_req_later(struct tsd_req *req);
 /** Body of a type, e.g. "application/json; charset=UTF-8"; wrapped if jsonp was requested and http_jsonp
  * allows it. */
 void tsd_reply(struct tsd_req *req, int status, const char *type, struct ts_slice body);
+/* A body that never changes while the program runs, in both forms in which it is sent. */
+struct tsd_constant {
+    const char *type;             /* media type */
+    struct ts_slice plain, gzip;  /* as it is, and compressed by gzip */
+    const char *etag, *etag_gzip; /* strong entity tags of the two, with their quotes */
+};
+/** Send a constant, compressed if the client takes gzip and http_gzip allows it; 304 if the client has it already
+ * (If-None-Match). The client asks again each time: Cache-Control: no-cache. RFC 9110 8.8.3, 13.1.2. */
+void tsd_reply_constant(struct tsd_req *req, const struct tsd_constant *body);
 /** JSON. */
 void tsd_reply_json(struct tsd_req *req, int status, struct ts_slice body);
 /** Append text to a page, so that nothing of it is markup. */

@@ -12,12 +12,13 @@
 
 #define REPLY_GZIP_MIN_BYTES 1400 /* smaller replies fit one packet as they are */
 
-/* On every answer: types are what we say, and pages of other sites show none of ours in a frame. Our pages load scripts, styles
- * and pictures from here alone. */
+/* On every answer: types are what we say, and pages of other sites show none of ours in a frame. Our page loads scripts, styles,
+ * pictures and data from here alone, sends no form, and tells no other site what it shows. */
 static const char reply_policy[] = "X-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\n"
                                    "Content-Security-Policy: default-src 'none'; script-src 'self'; "
-                                   "style-src 'self'; img-src 'self'; connect-src 'self'; "
-                                   "form-action 'self'; base-uri 'none'; frame-ancestors 'none'\r\n";
+                                   "style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+                                   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
+                                   "Referrer-Policy: no-referrer\r\n";
 static const char reply_type_script[] =
     "application/javascript; charset=UTF-8"; /* jsonp; browsers run no other type */
 
@@ -101,10 +102,13 @@ void tsd_reply_head(struct tsd_req *req, int status, const char *type, int64_t l
     else if (!req->http10 && status != 204 && !req->head)
         ts_buf_str(out, "Transfer-Encoding: chunked\r\n");
     if (gzip)
-        ts_buf_printf(out, "Content-Encoding: %s\r\nVary: Accept-Encoding\r\n",
-                      req->deflate ? "deflate" : "gzip");
+        ts_buf_printf(out, "Content-Encoding: %s\r\n", req->deflate ? "deflate" : "gzip");
+    if (gzip || req->etag)
+        ts_buf_str(out, "Vary: Accept-Encoding\r\n");
     if (req->has_max_age && status == 200)
         ts_buf_printf(out, "Cache-Control: max-age=%lld\r\n", (long long)req->max_age_s);
+    if (req->etag)
+        ts_buf_printf(out, "ETag: %s\r\nCache-Control: no-cache\r\n", req->etag);
     if (req->location)
         ts_buf_printf(out, "Location: %s\r\n", req->location);
     if (req->ignored)
@@ -169,6 +173,32 @@ void tsd_reply(struct tsd_req *req, int status, const char *type, struct ts_slic
         ts_buf_slice(&req->c->out, body);
     if (req->c->out.failed && !req->c->dead)
         tsd_conn_kill(req->c); /* half a reply is worse than none */
+    tsd_reply_done(req);
+}
+
+/* Does If-None-Match name one of the tags of a body? Tags hold hexadecimal digits only, so that finding the text is enough. */
+static bool reply_matches(struct ts_slice header, const struct tsd_constant *body)
+{
+    return ts_slice_is(header, "*") ||
+           (header.n && (memmem(header.p, header.n, body->etag, strlen(body->etag)) ||
+                         memmem(header.p, header.n, body->etag_gzip, strlen(body->etag_gzip))));
+}
+
+void tsd_reply_constant(struct tsd_req *req, const struct tsd_constant *body)
+{
+    bool gzip = req->gzip_ok && !req->deflate && req->d->set.http_gzip;
+    struct ts_slice bytes = gzip ? body->gzip : body->plain;
+    req->etag = gzip ? body->etag_gzip : body->etag;
+    if (reply_matches(req->if_none_match, body)) {
+        tsd_reply_empty(req, 304);
+        return;
+    }
+    tsd_conn_reserve(req->c, TSD_REPLY_HEAD_BYTES + (req->head ? 0 : bytes.n));
+    tsd_reply_head(req, 200, body->type, (int64_t)bytes.n, gzip);
+    if (!req->head && !req->c->dead)
+        ts_buf_slice(&req->c->out, bytes);
+    if (req->c->out.failed && !req->c->dead)
+        tsd_conn_kill(req->c);
     tsd_reply_done(req);
 }
 

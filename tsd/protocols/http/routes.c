@@ -9,7 +9,7 @@
 #include "tsd/protocols/http/job.h"
 
 const struct tsd_endpoint tsd_endpoints[] = {
-    {"", "A form for graphs.", .run = tsd_ep_home, .reads = TSD_GET, .flags = TSD_EP_READS},
+    {"", "The web page.", .run = tsd_ep_page, .reads = TSD_GET, .flags = TSD_EP_READS},
     {"aggregators", "Names of all aggregators (old path).", .print = tsd_ep_aggregators, .reads = TSD_GET},
     {"api/admin/flush", "Everything accepted to disk, to files, or compacted (level=disk|files|compact).",
      .run = tsd_ep_flush, .admin = TSD_GET | TSD_POST, .flags = TSD_EP_HARMLESS,
@@ -142,7 +142,7 @@ const struct tsd_endpoint tsd_endpoints[] = {
      .params = "png json ascii o yrange y2range ylabel y2label xlabel title yformat y2format xformat ylog "
                "y2log key nokey wxh style smooth fgcolor bgcolor ignore nocache nagios autoreload"},
     {"readyz", "Does the daemon take points? 503 says why not.", .run = tsd_ep_readyz, .reads = TSD_GET},
-    {"s/*", "Files of our page.", .run = tsd_ep_static, .reads = TSD_GET, .flags = TSD_EP_READS},
+    {"s/*", "Files of the web page.", .run = tsd_ep_page_file, .reads = TSD_GET, .flags = TSD_EP_READS},
     {"stats", "Counters as lines (old path).", .run = tsd_ep_stats_text, .reads = TSD_GET},
     {"suggest", "Names that begin with a prefix (old path).", .job = tsd_ep_suggest, .kind = TSD_JOB_SMALL,
      .type = tsd_type_json, .reads = TSD_GET, .flags = TSD_EP_READS,

@@ -129,13 +129,23 @@ function snap(points, start, end, columns) {
   return out;
 }
 
+/* Values at all times: a gap is null at each time in it, since other series may have points there. */
 function column(times, points) {
   const out = new Array(times.length);
-  let i = 0;
+  let i = 0, last = -1, gap = false;
   for (const [ms, v] of points) {
     while (times[i] < ms)
       i++;
-    out[i] = v === null || Number.isFinite(v) ? v : null;
+    if (v === null || !Number.isFinite(v)) {
+      gap = true;
+      out[i] = null;
+      continue;
+    }
+    if (gap)
+      out.fill(null, last + 1, i);
+    out[i] = v;
+    last = i;
+    gap = false;
   }
   return out;
 }

@@ -169,13 +169,16 @@ export function join(lists, limits, start, end, width) {
   return [times, ...ready.map(points => column(times, points))];
 }
 
-/** Sums of each column and all before it, for stacked bars; what is missing adds nothing. */
+/** Sums of each column and all before it, for stacked bars; what is missing adds nothing, and where all are missing there is no bar. */
 export function stack(columns) {
   const n = columns[0]?.length ?? 0, sums = new Float64Array(n);
   return columns.map(values => {
     const out = new Array(n);
-    for (let i = 0; i < n; i++)
-      out[i] = sums[i] += values[i] ?? 0;
+    for (let i = 0; i < n; i++) {
+      sums[i] += values[i] ?? 0;
+      if (columns.some(c => c[i] !== undefined && c[i] !== null))
+        out[i] = sums[i];
+    }
     return out;
   });
 }

@@ -1,0 +1,137 @@
+/* explore-load.js - asks for what a graph shows and turns the answers into series. */
+import {get, post} from "./api.js";
+import {seriesTags} from "./names.js";
+import {autoStep, expression, format, requests, selection, stepMs} from "./query.js";
+
+const MOST_BANDS = 5; /* more bands than that hide each other */
+const outputsOf = new Map(); /* text of a query -> how many outputs it had */
+
+const byTags = tags => JSON.stringify(Object.entries(tags ?? {}).sort());
+
+function labelOf(metric, tags, alone) {
+  const words = Object.entries(tags ?? {}).map(([k, v]) => `${k}=${v}`).join(" ");
+  return alone && words ? words : words ? `${metric} ${words}` : metric;
+}
+
+/** Tags that differ among outputs: what all have alike says nothing in a legend. */
+function telling(outputs) {
+  const keys = new Set(outputs.flatMap(o => Object.keys(o.tags ?? {})));
+  return [...keys].filter(k => new Set(outputs.map(o => o.tags?.[k])).size > 1);
+}
+
+/** Figures of all points of a series. */
+export function figures(series) {
+  if (series.figures)
+    return series.figures;
+  const f = {count: 0, min: NaN, max: NaN, avg: NaN, sum: 0, last: NaN};
+  for (const [, v] of series.points) {
+    if (v === null || !Number.isFinite(v))
+      continue;
+    f.min = f.count ? Math.min(f.min, v) : v;
+    f.max = f.count ? Math.max(f.max, v) : v;
+    f.count++;
+    f.sum += v;
+    f.last = v;
+  }
+  f.avg = f.count ? f.sum / f.count : NaN;
+  for (const [name, better] of [["min", Math.min], ["max", Math.max]])
+    for (const [, v] of series.band?.[name] ?? [])
+      if (Number.isFinite(v))
+        f[name] = better(f[name], v);
+  return f;
+}
+
+const clean = dps => dps.map(([ms, v]) => [ms, typeof v === "number" && Number.isFinite(v) ? v : null]);
+
+function notesOf(answer) {
+  const found = new Map();
+  const add = (n, where) => {
+    const ms = n.startTime < 1e11 ? n.startTime * 1000 : n.startTime;
+    found.set(`${ms} ${n.description} ${n.tsuid ?? ""}`, {ms, text: n.description || n.notes || "annotation", where});
+  };
+  for (const output of answer) {
+    for (const n of output.annotations ?? [])
+      add(n, output.metric);
+    for (const n of output.globalAnnotations ?? [])
+      add(n, "");
+  }
+  return [...found.values()].sort((a, b) => a.ms - b.ms);
+}
+
+/* What an answer says about itself: OpenTSDB's summary, times in ms. */
+function readOf(summary) {
+  const s = summary?.statsSummary ?? {};
+  return {points: s.dpsPreFilter ?? s.emittedDPs, series: s.tsdSeries, ms: s.processingPreWriteTime};
+}
+
+async function plain(ask, options) {
+  const {queries, kinds, range, width, band} = ask;
+  const span = range.end - range.start, common = autoStep(span, width, kinds.some(k => k.kind === "count") ? "count" : "gauge"); /* bars and lines share their times */
+  const parts = queries.map((q, i) => requests(q.step ? q : {...q, step: common}, kinds[i].kind, band && (outputsOf.get(format(q)) ?? 0) <= MOST_BANDS));
+  const owners = parts.flatMap((p, i) => p.m.map((m, k) => ({query: i, role: p.roles[k], m})));
+  const params = {start: range.start, end: range.end - 1, m: owners.map(o => o.m), tz: ask.zone, ms: true, arrays: true, show_summary: true, show_query: true,
+    global_annotations: true};
+  const answer = await get("api/query", params, options);
+  const summary = answer.find(o => o.statsSummary);
+  const outputs = answer.filter(o => o.dps).map(o => ({...o, owner: owners[o.query?.index ?? 0]}));
+  const main = outputs.filter(o => o.owner.role === "main");
+  const many = queries.length > 1 && new Set(queries.map(q => q.metric)).size > 1;
+  queries.forEach((q, i) => outputsOf.set(format(q), main.filter(o => o.owner.query === i).length));
+  const edges = new Map(outputs.filter(o => o.owner.role !== "main").map(o => [`${o.owner.query} ${o.owner.role} ${byTags(o.tags)}`, o]));
+  const series = main.map(o => {
+    const i = o.owner.query, same = main.filter(x => x.owner.query === i), groups = queries[i].filters.filter(f => f.group).map(f => f.key);
+    const keys = groups.length && queries[i].agg !== "none" ? groups : telling(same);
+    const shown = Object.fromEntries(Object.entries(o.tags ?? {}).filter(([k]) => keys.includes(k)));
+    const low = edges.get(`${i} min ${byTags(o.tags)}`), high = edges.get(`${i} max ${byTags(o.tags)}`);
+    const label = labelOf(o.metric, shown, !many);
+    return {query: i, label, tags: o.tags, metric: o.metric, points: clean(o.dps), kind: kinds[i].kind, unit: kinds[i].unit, axis: ask.axes[i], step: stepMs(parts[i].step),
+      figures: o.figures, band: low && high && same.length <= MOST_BANDS ? {min: clean(low.dps), max: clean(high.dps)} : undefined};
+  });
+  return {series, notes: notesOf(answer), read: readOf(summary), steps: parts.map(p => p.step), params: {...params, show_summary: null, show_query: null, arrays: null,
+    m: owners.filter(o => o.role === "main").map(o => o.m)}, empty: queries.map((q, i) => i).filter(i => !series.some(s => s.query === i))};
+}
+
+async function formulas(ask, options) {
+  const {queries, kinds, range, width, zone} = ask;
+  const {body, step} = expression(queries, kinds.map(k => k.kind), ask.formulas, {start: range.start, end: range.end - 1, width, zone});
+  const answer = await post("api/query/exp", body, options);
+  return {body, step, series: answer.outputs.flatMap((output, k) => (output.meta ?? []).slice(1).map(m => {
+    const column = m.index, tags = m.commonTags ?? {};
+    const grouped = Object.fromEntries(Object.entries(tags).filter(([key]) => queries.some(q => q.filters.some(f => f.group && f.key === key))));
+    return {query: -1 - k, label: labelOf(ask.formulas[k], grouped, false), tags, metric: ask.formulas[k], kind: "gauge", unit: "", axis: 1, step: stepMs(step),
+      points: clean((output.dps ?? []).map(row => [row[0], row[column]]))};
+  })).filter(s => s.points.some(p => p[1] !== null))};
+}
+
+/**
+ * Ask for everything that a graph shows.
+ * @param {{queries: import("./query.js").Query[], kinds: Array<{kind: string, unit: string}>, axes: number[], formulas: string[], hideQueries: boolean,
+ *   range: {start: number, end: number}, zone: string, width: number, band: boolean}} ask
+ * @param {{signal: AbortSignal}} options
+ * @returns {Promise<{series: Object[], notes: Object[], read: Object, steps: string[], params: Object, body: Object|null, empty: number[]}>}
+ */
+export async function load(ask, options) {
+  const [answer, computed] = await Promise.all([plain(ask, options), ask.formulas.length ? formulas(ask, options) : null]);
+  if (!computed)
+    return {...answer, body: null};
+  return {...answer, series: [...(ask.hideQueries ? [] : answer.series), ...computed.series], body: computed.body};
+}
+
+/**
+ * Why did a query find nothing?
+ * @returns {Promise<{text: string, newest: number|null}>} newest: time of the newest point of its metric
+ */
+export async function whyEmpty(query, options) {
+  const tags = await seriesTags(query, null, options.signal);
+  if (!tags.tags.length) {
+    const all = (await seriesTags({...query, filters: []}, null, options.signal)).tags;
+    const near = query.filters.map(f => {
+      const values = [...new Set(all.map(t => t[f.key]).filter(Boolean))];
+      return values.length ? `${f.key} has the values ${values.slice(0, 10).join(", ")}${values.length > 10 ? " ..." : ""}` : `no series has the tag ${f.key}`;
+    });
+    return {text: `No series of ${query.metric} fits its filters${near.length ? ": " + near.join("; ") : ""}.`, newest: null};
+  }
+  const last = await get("api/query/last", {timeseries: query.metric}, options);
+  const newest = last.reduce((most, p) => Math.max(most, p.timestamp), -Infinity);
+  return {text: `${selection(query)} has series, but none of them has a point in this time.`, newest: Number.isFinite(newest) ? (newest < 1e11 ? newest * 1000 : newest) : null};
+}

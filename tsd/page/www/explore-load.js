@@ -1,7 +1,7 @@
 /* explore-load.js - asks for what a graph shows and turns the answers into series. */
 import {get, post} from "./api.js";
 import {seriesTags} from "./names.js";
-import {autoStep, expression, format, requests, selection, stepMs} from "./query.js";
+import {autoStep, expression, format, requests, selection, stepMs, usedBy} from "./query.js";
 
 const MOST_BANDS = 5; /* more bands than that hide each other */
 const outputsOf = new Map(); /* text of a query -> how many outputs it had */
@@ -65,8 +65,7 @@ function readOf(summary) {
 }
 
 async function plain(ask, options) {
-  const {queries, kinds, range, width, band} = ask;
-  const span = range.end - range.start, common = autoStep(span, width, kinds.some(k => k.kind === "count") ? "count" : "gauge"); /* bars and lines share their times */
+  const {queries, kinds, range, common, band} = ask;
   const parts = queries.map((q, i) => requests(q.step ? q : {...q, step: common}, kinds[i].kind, band && (outputsOf.get(format(q)) ?? 0) <= MOST_BANDS));
   const owners = parts.flatMap((p, i) => p.m.map((m, k) => ({query: i, role: p.roles[k], m})));
   const params = {start: range.start, end: range.end - 1, m: owners.map(o => o.m), tz: ask.zone, ms: true, arrays: true, show_summary: true, show_query: true,
@@ -92,12 +91,13 @@ async function plain(ask, options) {
 }
 
 async function formulas(ask, options) {
-  const {queries, kinds, range, width, zone} = ask;
-  const {body, step} = expression(queries, kinds.map(k => k.kind), ask.formulas, {start: range.start, end: range.end - 1, width, zone});
+  const {queries, kinds, range, common, zone} = ask;
+  const {body, step} = expression(queries, kinds.map(k => k.kind), ask.formulas, {start: range.start, end: range.end - 1, step: common, zone});
+  const used = usedBy(ask.formulas, queries.length).map(i => queries[i]);
   const answer = await post("api/query/exp", body, options);
   return {body, step, series: answer.outputs.flatMap((output, k) => (output.meta ?? []).slice(1).map(m => {
     const column = m.index, tags = m.commonTags ?? {};
-    const grouped = Object.fromEntries(Object.entries(tags).filter(([key]) => queries.some(q => q.filters.some(f => f.group && f.key === key))));
+    const grouped = Object.fromEntries(Object.entries(tags).filter(([key]) => used.some(q => q.filters.some(f => f.group && f.key === key))));
     return {query: -1 - k, label: labelOf(ask.formulas[k], grouped, false), tags, metric: ask.formulas[k], kind: "gauge", unit: "", axis: 1, step: stepMs(step),
       points: clean((output.dps ?? []).map(row => [row[0], row[column]]))};
   })).filter(s => s.points.some(p => p[1] !== null))};
@@ -111,6 +111,8 @@ async function formulas(ask, options) {
  * @returns {Promise<{series: Object[], notes: Object[], read: Object, steps: string[], params: Object, body: Object|null, empty: number[]}>}
  */
 export async function load(ask, options) {
+  /* bars and lines share their times */
+  ask = {...ask, common: autoStep(ask.range.end - ask.range.start, ask.width, ask.kinds.some(k => k.kind === "count") ? "count" : "gauge")};
   const [answer, computed] = await Promise.all([plain(ask, options), ask.formulas.length ? formulas(ask, options) : null]);
   if (!computed)
     return {...answer, body: null};

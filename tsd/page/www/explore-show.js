@@ -25,7 +25,7 @@ export function legend(series, alone, onIsolate) {
     number("last", "Last"), number("min", "Least"), number("avg", "Average", "of the values that the graph has"), number("max", "Greatest"),
   ];
   if (rows.some(r => r.kind === "count"))
-    columns.push(number("sum", "Total"));
+    columns.push({...number("sum", "Total"), value: r => (r.kind === "count" ? r.sum : null), cell: r => (r.kind === "count" ? full(round(r.sum)) : "")});
   return table(columns, rows, {caption: "Series and figures of the range"});
 }
 

@@ -161,19 +161,24 @@ function filterOf(f) {
   return {type, tagk: f.key, filter, groupBy: f.group};
 }
 
+/** Which queries do formulas use? @returns {number[]} their indexes */
+export function usedBy(formulas, n) {
+  return Array.from({length: n}, (none, i) => i).filter(i => formulas.some(f => new RegExp(`(^|[^A-Za-z0-9_])${letter(i)}([^A-Za-z0-9_]|$)`).test(f)));
+}
+
 /**
  * Body of a request for formulas (docs/QUERY.md, "exp").
  * @param {Query[]} queries named a, b, c ...
  * @param {string[]} kinds of their metrics
  * @param {string[]} formulas
- * @param {{start: number, end: number, width: number, zone: string}} at
+ * @param {{start: number, end: number, step: string, zone: string}} at step: of queries that have none
  * @returns {{body: Object, step: string}}
  */
-export function expression(queries, kinds, formulas, {start, end, width, zone}) {
-  const counts = kinds.every(k => k === "count");
-  const chosen = queries.find(q => q.step && q.step !== "none");
-  const step = chosen?.step ?? autoStep(end - start, width, counts ? "count" : "gauge");
-  const used = queries.map((q, i) => i).filter(i => formulas.some(f => new RegExp(`(^|[^A-Za-z0-9_])${letter(i)}([^A-Za-z0-9_]|$)`).test(f)));
+export function expression(queries, kinds, formulas, {start, end, step: common, zone}) {
+  const used = usedBy(formulas, queries.length);
+  const counts = used.every(i => kinds[i] === "count");
+  const chosen = used.map(i => queries[i]).find(q => q.step && q.step !== "none");
+  const step = chosen?.step ?? common;
   const time = {start: String(start), end: String(end), timezone: zone, aggregator: "sum",
     downsampler: {interval: step, aggregator: chosen?.fn || (counts ? "sum" : "avg"), fillPolicy: {policy: "nan"}}};
   if (used.some(i => queries[i].rate))

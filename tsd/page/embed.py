@@ -3,8 +3,8 @@
 
     embed.py OUT.c [WWW NODE_MODULES]
 
-files.js is the list of them all, by which the page knows what it has. Without folders the table is empty (TSD_PAGE=OFF). Comments that have lines of their own are left out of modules and
-style sheets, their lines stay, so that places in error messages are those of the sources.
+files.js is the list of them all, by which the page knows what it has. Without folders the table is empty (TSD_PAGE=OFF). Comments that have lines of their own and the blanks before
+lines are left out of modules and style sheets; the lines stay, so that the lines in error messages are those of the sources. Texts between backquotes end in their lines.
 """
 import gzip
 import hashlib
@@ -24,9 +24,12 @@ HEAD = '''/*
 '''
 
 
-def without_comments(text):
-    """The text without comments on lines of their own, with all of its lines."""
-    return COMMENT.sub(lambda m: "\n" * m.group(0).count("\n"), text)
+def shortened(name, text):
+    """The text without comments on lines of their own and without indentation, with all of its lines."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.count("`") % 2:
+            sys.exit("embed: %s:%d: a text between backquotes must end in its line, since blanks before lines are left out" % (name, number))
+    return re.sub(r"^[ \t]+", "", COMMENT.sub(lambda m: "\n" * m.group(0).count("\n"), text), flags=re.M)
 
 
 def ours(folder):
@@ -37,7 +40,7 @@ def ours(folder):
             sys.exit("embed: %s/%s: names are lower case and end in %s" % (folder, name, " ".join(TYPES)))
         with open(os.path.join(folder, name), encoding="utf-8") as f:
             text = f.read()
-        found[name] = (without_comments(text) if name.endswith((".js", ".css")) else text).encode()
+        found[name] = (shortened(name, text) if name.endswith((".js", ".css")) else text).encode()
     return found
 
 

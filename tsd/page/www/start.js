@@ -1,0 +1,117 @@
+/*
+ * start.js - the view Start: health in one line, the busiest metrics and those written last with a small curve each, and, while there is
+ * no data, the lines that send some.
+ */
+import {get, isAbort} from "./api.js";
+import {attempt, metrics} from "./catalog.js";
+import {copyButton, fill, h, refill} from "./dom.js";
+import {curve} from "./graph.js";
+import {age, count, short} from "./number.js";
+import {curveQueries, curvesOf, exploreLink, kindOf} from "./start_model.js";
+
+export const title = "Start";
+
+const SHOWN = 6, DAY = 864e5;
+
+async function health(signal) {
+  const s = await attempt("api/tsd/status", {}, {signal});
+  if (s)
+    return {ok: s.health?.ok !== false, problems: s.health?.problems ?? [], rate: s.rates?.points_in, totals: s.totals};
+  await get("api/version", {}, {signal});
+  return {problems: []};
+}
+
+function healthLine({ok, problems, rate, totals}) {
+  const facts = [totals?.points !== undefined && `${short(totals.points)} points in ${count(totals.series)} series of ${count(totals.metrics)} metrics`,
+    rate !== undefined && `${short(rate)} points a second arrive`].filter(Boolean).join("; ");
+  if (ok !== false)
+    return h("p", {class: "note"}, h("strong", {class: "good"}, ok ? "All is well. " : "The daemon answers. "), facts && `${facts}. `, h("a", {href: "#v=status"}, "Status"));
+  return h("div", {class: "note bad", role: "alert"}, problems.map(p => h("p", null, h("strong", null, p.what), " ", p.action)), h("a", {href: "#v=status"}, "Status"));
+}
+
+function card(m, points, now) {
+  const place = h("div", {class: "place"});
+  if (points?.length > 1)
+    curve(place, points, {start: now - DAY, end: now, kind: kindOf(m) === "count" ? "count" : "gauge", label: `${m.metric}, the last 24 hours`});
+  else
+    fill(place, h("span", {class: "hint"}, "no points in the last 24 hours"));
+  const facts = [m.last && `last point ${age(m.last, now)}`, m.series !== undefined && `${count(m.series)} series`,
+    m.points_today > 0 && `${short(m.points_today)} points today`].filter(Boolean).join(", ");
+  return h("li", null, h("a", {class: "card", href: exploreLink(m), "data-key": m.metric}, h("strong", null, m.metric), place, facts && h("span", {class: "hint"}, facts)));
+}
+
+/* Where the daemon can be reached by programs other than the browser. */
+function addressOf(place) {
+  const port = place.port || (place.protocol === "https:" ? "443" : "80");
+  return {host: place.hostname || "localhost", port, base: document.baseURI.replace(/[#?].*$/, "").replace(/\/$/, "")};
+}
+
+function example(words, text) {
+  return h("li", null, h("p", null, words), h("pre", null, text), copyButton("Copy", text));
+}
+
+function noData() {
+  const {host, port, base} = addressOf(location);
+  return h("section", null, h("h2", null, "There is no data yet"),
+    h("p", null, "Any of these three lines sends some. This page shows it as soon as it is there."),
+    h("ol", {class: "examples"},
+      example("A point by the line protocol: a name, a time, a value, a tag.", `echo "put my.first.metric $(date +%s) 42 host=$(hostname)" | nc -q 1 ${host} ${port}`),
+      example("The same over HTTP.", `curl -d "{\\"metric\\":\\"my.first.metric\\",\\"timestamp\\":$(date +%s),\\"value\\":42,\\"tags\\":{\\"host\\":\\"$(hostname)\\"}}" ${base}/api/put`),
+      example("Processor, memory, disks and network of this computer, every 15 seconds.", `tsd collect --server ${host}:${port}`)));
+}
+
+function section(heading, list, curves, now, link) {
+  return h("section", null, h("h2", null, heading), h("ul", {class: "cards"}, list.map(m => card(m, curves.get(m.metric), now))), link);
+}
+
+async function load(signal) {
+  const newest = await metrics({sort: "written", limit: SHOWN}, {signal});
+  const busiest = newest.plain ? newest : await metrics({sort: "points", limit: SHOWN}, {signal});
+  const lists = newest.plain ? [["Metrics", (await metrics({limit: 2 * SHOWN}, {signal})).metrics]]
+    : [["Busiest metrics", busiest.metrics], ["Written last", newest.metrics]];
+  const all = [...new Map(lists.flatMap(l => l[1]).map(m => [m.metric, m])).values()];
+  const answer = all.length ? await get("api/query", {start: Date.now() - DAY, arrays: true, ms: true, m: curveQueries(all)}, {signal}).catch(error => {
+    if (isAbort(error))
+      throw error;
+    return []; /* the names are worth showing without their curves */
+  }) : [];
+  const curves = curvesOf(answer);
+  if (newest.plain) /* nothing is known of them: those with points of the day first */
+    lists[0][1].sort((a, b) => curves.has(b.metric) - curves.has(a.metric));
+  return {lists, curves, any: all.length > 0, more: newest.more || busiest.more};
+}
+
+/** Opens the view. Contract: main.js. */
+export function open(root, ctx) {
+  const line = h("div", {role: "status"}), body = h("div", {"aria-busy": "true"});
+  fill(root, h("h1", null, "Start"), line, body);
+  let shown = "";
+  const show = async () => {
+    const [state, found] = await Promise.allSettled([health(ctx.signal), load(ctx.signal)]);
+    if (ctx.signal.aborted)
+      return;
+    const failed = [state, found].find(x => x.status === "rejected");
+    if (failed) {
+      refill(line, h("p", {class: "error", role: "alert"}, failed.reason.message));
+      body.removeAttribute("aria-busy");
+      return;
+    }
+    refill(line, healthLine(state.value));
+    draw(found.value);
+    body.removeAttribute("aria-busy");
+  };
+  const draw = ({lists, curves, any, more}) => {
+    const key = any ? JSON.stringify([lists, [...curves]]) : "none";
+    if (key === shown)
+      return;
+    shown = key;
+    const focused = body.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+    const link = more && h("p", null, h("a", {href: "#v=metrics"}, "All metrics"));
+    fill(body, any ? lists.map(([heading, list], i) => section(heading, list, curves, Date.now(), i === lists.length - 1 && link)) : noData());
+    if (focused)
+      body.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+  };
+  ctx.every(show);
+  const poll = setInterval(() => { if (shown === "none" && !document.hidden) show(); }, 3000);
+  return {update: show, close: () => clearInterval(poll)};
+}

@@ -1,0 +1,135 @@
+/*
+ * status_parts.js - the parts of the view Status: which member of the status each shows, and its table.
+ *
+ * A part is {key, title, pick(status), draw(data, tools)}; pick returns null if the daemon does not know it. tools: {zone, now, cancel(id)}.
+ */
+import {h, table} from "./dom.js";
+import {tenth} from "./labels.js";
+import {bytes, count, duration, short} from "./number.js";
+import {format} from "./zone.js";
+
+const some = list => (Array.isArray(list) && list.length ? list : null);
+const num = (key, title, show, more = {}) => ({key, title, align: "right", value: r => r[key], cell: r => (r[key] === undefined || r[key] === null ? "" : show(r[key])), ...more});
+const text = (key, title, more = {}) => ({key, title, value: r => r[key], ...more});
+
+function facts(pairs) {
+  return h("dl", {class: "facts"}, pairs.filter(([, v]) => v !== undefined && v !== null)
+    .map(([name, v]) => h("div", null, h("dt", null, name), h("dd", null, v))));
+}
+
+const has = (v, show) => (v === undefined || v === null ? null : show(v));
+
+function rates({rates: r = {}, totals: t = {}}) {
+  return facts([
+    ["Points in, a second", has(r.points_in, short)], ["Points out, a second", has(r.points_out, short)], ["Requests, a second", has(r.requests, short)],
+    ["Points", has(t.points, short)], ["Series", has(t.series, count)], ["Metrics", has(t.metrics, count)], ["Files", has(t.files, count)],
+    ["On disk", has(t.bytes_on_disk, bytes)], ["Bytes a point", has(t.bytes_per_point, short)]]);
+}
+
+function memory(list) {
+  const share = r => (r.limit > 0 ? r.used / r.limit : null);
+  return table([text("account", "Account", {heading: true}), num("used", "Used", bytes),
+    num("limit", "Limit", v => (v > 0 ? bytes(v) : "that of the process")),
+    {key: "share", title: "Share", align: "right", value: share,
+      cell: r => (share(r) === null ? "" : h("span", null, h("meter", {min: 0, max: 1, high: 0.9, value: share(r), "aria-hidden": "true"}), ` ${tenth(share(r))}`))}],
+  list, {caption: "Memory by account"});
+}
+
+function refused(list, {zone}) {
+  return table([text("reason", "Reason", {heading: true}), num("count", "Lines", count), {key: "when", title: "Last", value: r => r.when,
+    cell: r => (r.when ? format(r.when, zone, "full") : "")}, {key: "example", title: "For example", cell: r => h("code", null, r.example ?? "")}],
+  list, {sort: {key: "count", down: true}, caption: "Lines and points that were refused since the daemon was started"});
+}
+
+function windows(list, {zone}) {
+  const rows = list.map(w => ({...w, per: w.points > 0 ? w.bytes / w.points : null}));
+  return table([{key: "start", title: "From", heading: true, value: r => r.start, cell: r => format(r.start, zone, "minute")},
+    {key: "end", title: "To", value: r => r.end, cell: r => format(r.end, zone, "minute")}, num("files", "Files", count), num("bytes", "Size", bytes),
+    num("points", "Points", count), num("per", "Bytes a point", short)], rows, {sort: {key: "start", down: true}, caption: "Windows of time with their files"});
+}
+
+const TIMES = {put_to_log: "From the socket into the log", flush: "Memory into files", merge: "Merging files", sync: "Sync of the log"};
+
+function times(t) {
+  const rows = Object.entries(t).map(([key, v]) => ({name: TIMES[key] ?? key, ...v}));
+  return table([text("name", "Step", {heading: true}), num("count", "How often", count), num("p50", "Half within", duration),
+    num("p99", "99 % within", duration), num("max", "Longest", duration)], rows, {caption: "How long steps took"});
+}
+
+function queries({running = [], slow = []}, {cancel}) {
+  const columns = [{key: "text", title: "Query", heading: true, cell: r => h("code", null, r.text)}, text("client", "Client"), num("ms", "Time", duration)];
+  const plan = {key: "plan", title: "", cell: r => r.plan && h("details", null, h("summary", null, "Plan"), h("pre", null, typeof r.plan === "string" ? r.plan : JSON.stringify(r.plan, null, 2)))};
+  const button = {key: "cancel", title: "", cell: r => h("button", {type: "button", "data-key": `cancel-${r.id}`, "on:click": () => cancel(r.id)}, "Cancel")};
+  const withPlan = list => (list.some(r => r.plan) ? [...columns, plan] : columns);
+  return [running.length ? table([...withPlan(running), button], running, {caption: "Running now"}) : h("p", {class: "hint"}, "No query is running."),
+    slow.length > 0 && table(withPlan(slow), slow, {sort: {key: "ms", down: true}, caption: "The slowest of the last queries"})];
+}
+
+function connections(c) {
+  return facts([["Open", c.open === undefined ? null : `${count(c.open)}${c.max > 0 ? ` of at most ${count(c.max)}` : ""}`],
+    ...Object.entries(c.by_protocol ?? {}).map(([name, n]) => [name, count(n)])]);
+}
+
+function remote(r) {
+  return facts([["Kind", r.kind], ["Reachable", r.reachable ? "yes" : h("strong", {class: "bad"}, "no")], ["Points that wait", has(r.backlog_points, count)],
+    ["Their size", has(r.backlog_bytes, bytes)], ["The oldest has waited", has(r.backlog_seconds, s => duration(s * 1000))]]);
+}
+
+function config(list) {
+  const columns = [text("key", "Key", {heading: true}), {key: "value", title: "Value", cell: r => h("code", {class: r.changed ? "changed" : null}, String(r.value))},
+    {key: "default", title: "Default", cell: r => (r.changed ? h("code", null, String(r.default ?? "")) : "")}, text("help", "What it does", {value: undefined})];
+  const known = columns.filter(c => c.key === "key" || c.key === "value" || list.some(r => r[c.key] !== undefined));
+  const changed = list.filter(r => r.changed);
+  const marked = list.some(r => r.changed !== undefined);
+  return [marked && (changed.length ? table(known, changed, {caption: "What was changed"}) : h("p", {class: "hint"}, "Every key has its default.")),
+    h("details", null, h("summary", null, `All ${count(list.length)} keys`), table(known, list, {caption: "All keys"}))];
+}
+
+/** The parts in their order. */
+export const PARTS = [
+  {key: "rates", title: "Data", pick: s => (s.rates || s.totals ? {rates: s.rates, totals: s.totals} : null), draw: rates},
+  {key: "refused", title: "Refused", pick: s => some(s.refused), draw: refused},
+  {key: "queries", title: "Queries", pick: s => s.queries ?? null, draw: queries},
+  {key: "memory", title: "Memory", pick: s => some(s.memory), draw: memory},
+  {key: "connections", title: "Connections", pick: s => s.connections ?? null, draw: connections},
+  {key: "remote", title: "Remote store", pick: s => s.remote ?? null, draw: remote},
+  {key: "times", title: "Times", pick: s => (s.times && Object.keys(s.times).length ? s.times : null), draw: times},
+  {key: "shards", title: "Shards", pick: s => some(s.shards), draw: list => table([text("shard", "Shard", {heading: true}), num("series", "Series", count),
+    num("memstore_bytes", "In memory", bytes), num("log_bytes", "In the log", bytes)], list, {caption: "Shards"})},
+  {key: "windows", title: "Files", pick: s => some(s.windows), draw: windows},
+  {key: "config", title: "Configuration", pick: s => some(s.config), draw: config},
+];
+
+/**
+ * A status of the answers of other endpoints: what a daemon without /api/tsd/status knows.
+ * @param {{version: Object, stats: ?Object[], queries: ?Object, memory: ?Object, config: ?Object, now: number}} from answers, null if refused
+ */
+export function partial({version, stats, queries, memory: accounts, config: keys, now}) {
+  const value = (metric, tags = {}) => {
+    const found = stats?.find(s => s.metric === metric && Object.entries(tags).every(([k, v]) => s.tags[k] === v));
+    return found ? Number(found.value) : undefined;
+  };
+  const s = {version: version?.version, now};
+  const uptime = value("tsd.process.uptime_s");
+  if (uptime !== undefined)
+    s.started = now - uptime * 1000;
+  if (stats)
+    s.connections = {open: value("tsd.connectionmgr.connections", {type: "open"})};
+  if (accounts)
+    s.memory = accounts.accounts.map(a => ({account: a.account, used: a.usedBytes, limit: a.limitBytes}));
+  if (queries)
+    s.queries = {running: queries.running.map(q => ({id: q.id, text: queryText(q.query), client: q.remote, ms: q.elapsed})),
+      slow: queries.completed.map(q => ({id: q.id, text: queryText(q.query), client: q.remote, ms: q.queryCompletedTimestamp - q.queryStartTimestamp}))
+        .sort((a, b) => b.ms - a.ms).slice(0, 10)};
+  if (keys)
+    s.config = Object.entries(keys).map(([key, v]) => ({key, value: v}));
+  return s;
+}
+
+/** A query of /api/stats/query in one line. */
+export function queryText(q) {
+  if (!q)
+    return "";
+  const subs = (q.queries ?? []).map(x => `${x.aggregator}:${x.downsample ? `${x.downsample}:` : ""}${x.rate ? "rate:" : ""}${x.metric ?? "tsuids"}`);
+  return subs.length ? `${q.start ?? ""}${q.end ? ` ${q.end}` : ""} ${subs.join(" ")}` : JSON.stringify(q);
+}

@@ -65,7 +65,7 @@ function filterEditor(query, f, change, remove) {
  * @param {HTMLElement} root
  * @param {{aggregators: string[], onChange: function(), onKind: function(number, string)}} on
  *   onChange: the queries have changed (they are changed in place)
- * @returns {{show: function(Object): void, error: function(?Error): void, kinds: function(Object[]): void}}
+ * @returns {{show: function(Object): void, error: function(?Error): boolean, kinds: function(Object[]): void, focus: function(): void, aggregators: function(): void}}
  *   show: {queries, formulas, kinds, axes, hideQueries}
  */
 export function editor(root, on) {
@@ -168,6 +168,14 @@ export function editor(root, on) {
     },
     focus() {
       rows[0]?.input?.focus();
+    },
+    /* The list of aggregators has changed; fields keep their values and the focus. */
+    aggregators() {
+      for (const {agg} of rows.filter(r => r.agg)) {
+        const {value} = agg;
+        fill(agg, including(on.aggregators.map(a => [a, a]), value).map(([v, words]) => h("option", {value: v}, words)));
+        agg.value = value;
+      }
     },
     kinds(kinds) {
       model.kinds = kinds;

@@ -61,7 +61,7 @@ function notesOf(answer) {
 /* What an answer says about itself: OpenTSDB's summary, times in ms. */
 function readOf(summary) {
   const s = summary?.statsSummary ?? {};
-  return {points: s.dpsPreFilter ?? s.emittedDPs, series: s.tsdSeries, ms: s.processingPreWriteTime};
+  return {points: s.dpsPreFilter ?? s.emittedDPs, ms: s.processingPreWriteTime};
 }
 
 async function plain(ask, options) {

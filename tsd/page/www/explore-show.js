@@ -38,7 +38,7 @@ function round(v) {
 export function readText(read, took, shown, of) {
   const parts = [];
   if (read?.points !== undefined)
-    parts.push(`Read ${count(read.points)} points of ${count(read.series ?? 0)} series in ${duration(Math.round(read.ms * 10) / 10)}`);
+    parts.push(`Read ${count(read.points)} points in ${duration(Math.round(read.ms * 10) / 10)}`);
   parts.push(`answered in ${duration(Math.round(took))}`);
   return `${parts.join(", ")}. ${shown < of ? `${shown} of ${of} series are drawn.` : ""}`;
 }
@@ -104,7 +104,7 @@ export function tools(current, signal) {
     buttons.push(button);
     return button;
   };
-  return h("div", {class: "noprint"}, h("div", {class: "bar-row"},
+  return h("div", {class: "tools noprint"}, h("div", {class: "bar-row"},
     open("Plan of the query", a => plan(a.params, signal)), open("Points", a => points(a.series, a.params, a.zone)), open("As commands", a => commands(a.params, a.body))), place);
 }
 

@@ -66,9 +66,8 @@ class Explore {
     ctx.every(() => this.ask({refresh: true}));
     get("api/aggregators", {}, {signal: ctx.signal}).then(list => {
       this.aggregators.splice(0, Infinity, ...list);
-      if (this.model)
-        this.edit.show(this.model);
-    }).catch(() => {});
+      this.edit.aggregators();
+    }).catch(() => {}); /* then those of above are offered */
   }
 
   build(root) {

@@ -16,7 +16,7 @@ start() {
     dir=$1
     shift
     port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-    "$TSD" serve --data "$dir" --port "$port" "$@" >"$dir.log" 2>&1 &
+    "$TSD" serve --data "$dir" --port "$port" --self-metrics false "$@" >"$dir.log" 2>&1 &
     pid=$!
     pids="$pids $pid"
     tries=0

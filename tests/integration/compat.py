@@ -377,6 +377,12 @@ def read_only_put(s):
     return said, "unknown command: put.  Try `help'.\n" if s.compat else "put: read-only: this daemon takes no points (mode = ro)\n"
 
 
+def own_figures(s):
+    with Daemon(workers=1, self_metrics="auto", self_metrics_interval_s=1, compat="opentsdb" if s.compat else "none") as d:
+        until("three seconds", lambda: any(f["metric"] == "tsd.process.uptime_s" and int(f["value"]) >= 3 for f in d.api("/api/stats")))
+        return bool(d.api("/api/suggest?type=metrics&q=tsd.")), not s.compat
+
+
 def large_requests(s):
     head = b"GET /api/version?x=" + b"y" * 6000 + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     chunks = b"POST /api/put HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
@@ -396,7 +402,7 @@ def large_requests(s):
 
 ROWS = [new_metrics, many_tags, explicit_groups, empty_put, fraction_of_seconds, fraction_in_json, letters, capitals, same_time, same_second, unknown_value, first_rate,
         percentiles, zone_in_uri, ms_in_body, filter_types, fraction_in_query, end_that_is_a_date, forms_of_times, digits_of_dates, durations, times_as_text, kinds_of_metrics, near_names, unknown_parameters, unknown_members, unknown_options, calendar_in_uri, none_of_a_tag, whole_hours, switch_of_deletes, override_of_deletes, end_of_a_delete,
-        filters_of_one_key, regexp_with_colon, forgotten_names, suggest_all, last_with_some_tags, last_anywhere, status_without_hbase, documented_paths, server_errors, large_requests, errors_of_put, read_only_put, iso_time_in_put, date_in_put, between_s_and_ms]
+        filters_of_one_key, regexp_with_colon, forgotten_names, suggest_all, last_with_some_tags, last_anywhere, status_without_hbase, documented_paths, server_errors, large_requests, errors_of_put, read_only_put, own_figures, iso_time_in_put, date_in_put, between_s_and_ms]
 
 
 def page_rows():

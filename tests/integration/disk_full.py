@@ -151,6 +151,15 @@ def load(daemon, first, n):
     return first + n, None
 
 
+def own_points(daemon, name, what):
+    """One of these counters grows."""
+    before, until = stat(daemon, name), time.monotonic() + 120
+    while stat(daemon, name) <= before:
+        if time.monotonic() > until:
+            fail("there are none: " + what)
+        time.sleep(0.1)
+
+
 def log_full(disk, daemon):
     n, answer = load(daemon, 0, 5000)
     if answer:
@@ -159,8 +168,15 @@ def log_full(disk, daemon):
     expect_full(daemon, n, "log")
     time.sleep(1.5)         # a try in between changes nothing
     expect_full(daemon, n, "log, later")
+    own_points(daemon, "tsd.self.skipped", "points of the daemon itself that are left out on a full disk")
     disk.make_room()
-    return expect_well(daemon, n, "log")
+    n = expect_well(daemon, n, "log")
+    own_points(daemon, "tsd.self.points", "points of the daemon itself after the disk was full")
+    with open(daemon.log.name, encoding="utf-8") as f:
+        lines = [line for line in f if "self" in line or line.count("puts are refused") > 1]
+    if lines:
+        fail("the log speaks of the daemon's own points: %r" % lines)
+    return n
 
 
 def flush_full(disk, daemon, n):
@@ -215,7 +231,8 @@ def background_full(disk, daemon, n):
 def main():
     disk = Disk(24 << 20)
     try:
-        daemon = Daemon(workers=2, data=disk.dir + "/data", memstore_bytes="1M", reserve_bytes=0)
+        daemon = Daemon(workers=2, data=disk.dir + "/data", memstore_bytes="1M", reserve_bytes=0,
+                        self_metrics="true", self_metrics_interval_s=1)
         os.mkdir(daemon.data)
         daemon.data += "/store"
         with daemon:

@@ -81,7 +81,7 @@ class Daemon:
     def __init__(self, workers=2, data=None, **keys):
         self.base = None if data else tempfile.mkdtemp(prefix="tsd-test.")
         self.data = data or self.base + "/data"
-        self.keys, self.workers = keys, workers
+        self.keys, self.workers = {"self_metrics": "false", **keys}, workers  # tests count points and series
         self.port, self.proc, self.conn = free_port(), None, None
         if self.base:
             atexit.register(shutil.rmtree, self.base, True)

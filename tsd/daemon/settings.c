@@ -312,6 +312,11 @@ const struct ts_conf_key tsd_conf_keys[] = {
                 "Also run the collectors of tsd collect; their points wait in DATA/collect and arrive "
                 "through the daemon's own TCP port.",
                 TO(collect)),
+    TS_KEY_CHOICE(
+        "self_metrics", "auto|true|false", "auto",
+        "Store the daemon's own figures (docs/METRICS.md) as metrics tsd.* with the tag host, about 200 "
+        "series. auto = yes, but no with compat = opentsdb; never with mode = ro."),
+    TS_KEY_INT("self_metrics_interval_s", "15", 1, 3600, "Seconds between two points of them."),
     TS_KEY_CHOICE("log_level", "debug|info|warn|error", "info", "Log lines below this level are dropped."),
     {.name = NULL},
 };

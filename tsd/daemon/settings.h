@@ -59,12 +59,13 @@ struct tsd_settings {
     bool admin_remote;                                            /* /api/admin from other machines */
     bool http_log_level;                                          /* /logs may change the level */
     bool allow_diediedie;                                         /* clients may end the daemon */
-    bool http_gzip;                                               /* compress replies for clients that accept
+    int64_t self_interval_ms; /* the daemon stores its own figures; 0 = it does not */
+    bool http_gzip;           /* compress replies for clients that accept
                                                                    * it */
-    bool meta_series;        /* lookups and metadata cover series without stored records */
-    bool search;             /* /api/search/tsmeta ... */
-    uint64_t tree_max_rules; /* of a tree; 0 = no limit */
-    bool values_must_exist;  /* filters with a value that no client has sent fail */
+    bool meta_series;         /* lookups and metadata cover series without stored records */
+    bool search;              /* /api/search/tsmeta ... */
+    uint64_t tree_max_rules;  /* of a tree; 0 = no limit */
+    bool values_must_exist;   /* filters with a value that no client has sent fail */
     /* requests that have arrived in part, all workers together; 0 = no limit */
     unsigned max_incomplete_requests;
 

@@ -65,6 +65,8 @@ int tsd_settings_load(const struct ts_conf *conf, struct tsd_settings *out, stru
     out->jsonp = settings_auto(conf, "http_jsonp", compat);
     out->meta_series = settings_auto(conf, "meta_series", !compat);
     out->search = settings_auto(conf, "search", !compat);
+    if (settings_auto(conf, "self_metrics", !compat) && !out->no_writes)
+        out->self_interval_ms = ts_conf_int(conf, "self_metrics_interval_s") * 1000;
     TS_TRY(settings_cors(out->cors_domains, err));
     const char *zone = ts_conf_str(conf, "timezone");
     int zone_rc = ts_tz_open(ts_slice_str(zone), &out->zone, err);

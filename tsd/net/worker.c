@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "base/time.h"
 #include "tsd/net/listen.h"
+#include "tsd/net/self_metrics.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -278,6 +279,7 @@ static void worker_on_tick(evutil_socket_t fd, short what, void *arg)
         next = c->next;
         tsd_conn_tick(c);
     }
+    tsd_self_tick(w, ts_clock_ms());
 }
 
 void tsd_worker_latency(struct tsd_worker *w, int64_t ms)

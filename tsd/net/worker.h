@@ -86,6 +86,7 @@ struct tsd_worker {
     int64_t now_ms;           /* monotonic clock at the start of the turn */
     uint32_t n_askers;        /* numbers of askers given to connections; after 2^32 they begin again */
     uint32_t drop_seen;       /* dropcaches seen */
+    int64_t self_round;       /* of worker 0: number of the last round of self_metrics.h; 0 = none */
     _Atomic bool is_cut;      /* tsd_worker_cut was applied */
     bool paused;              /* the store is overloaded: no input for protocols that pause */
     bool draining;            /* stopping: connections end as soon as they can */

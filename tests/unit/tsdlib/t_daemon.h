@@ -57,6 +57,8 @@ static inline void t_daemon_open_as(struct t_daemon *t, const char *const *keys,
     signal(SIGPIPE, SIG_IGN);
     t->conf = ts_conf_new(tables, 2);
     int rc = ts_conf_set(t->conf, "data", ts_slice_str(t->dir), "test", &err);
+    if (rc == 0) /* tests count points */
+        rc = ts_conf_set(t->conf, "self_metrics", TS_SLICE_LIT("false"), "test", &err);
     for (; rc == 0 && keys && keys[0]; keys += 2)
         rc = ts_conf_set(t->conf, keys[0], ts_slice_str(keys[1]), "test", &err);
     if (rc == 0)

@@ -439,6 +439,28 @@ int sto_scan(struct sto_snap *snap, const struct sto_scan_spec *spec, struct sto
                                              : sto_version_scan(snap->v, &s, out_scan, err);
 }
 
+static const struct sto_series *snap_series(void *catalog, uint32_t id)
+{
+    return sto_series_get(catalog, id);
+}
+
+int sto_snap_keep_used(struct sto_snap *snap, int64_t from_ms, int64_t to_ms, roaring_bitmap_t *set,
+                       struct ts_error *err)
+{
+    return sto_version_keep_used(snap->v, from_ms < snap->from_ms ? snap->from_ms : from_ms, to_ms,
+                                 snap_series, snap->catalog, set, err);
+}
+
+size_t sto_snap_windows(const struct sto_snap *snap, struct sto_window_size *out, size_t max)
+{
+    return sto_version_windows(snap->v, out, max);
+}
+
+size_t sto_snap_owners(const struct sto_snap *snap, struct sto_owner_size *out, size_t max)
+{
+    return sto_version_owners(snap->v, out, max);
+}
+
 bool sto_snap_time_range(struct sto_snap *snap, int64_t *out_min_ms, int64_t *out_max_ms)
 {
     bool any = snap->has_remote ? sto_engine_time_range(snap->e, snap->v, out_min_ms, out_max_ms)

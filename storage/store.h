@@ -25,6 +25,7 @@
 #include "storage/opts.h"
 #include "storage/writer.h"
 #include "storage/scan.h"
+#include "storage/sizes.h"
 
 /** The configuration keys of storage (wal_sync, wal_sync_interval_ms, memstore_bytes, ...): a table for
  * ts_conf_new. */
@@ -144,6 +145,16 @@ void sto_scan_estimate(struct sto_snap *snap, const struct sto_scan_spec *spec, 
  * engine/cost.h. */
 int sto_scan_cost(struct sto_snap *snap, const struct sto_scan_spec *spec, sto_scan_cost_fn each, void *arg,
                   struct ts_error *err);
+
+/** Remove from a set the series that have no points here in from_ms..to_ms; approximately, see engine/engine.h. What a remote
+ * store has is not looked at. 0; errors of reading files, and set is unchanged then. Blocks. Cost: the sets of the files of
+ * that time, and a lookup for each series that is in none of them. */
+int sto_snap_keep_used(struct sto_snap *snap, int64_t from_ms, int64_t to_ms, roaring_bitmap_t *set,
+                       struct ts_error *err);
+/** Windows of time that have files; out gets the first max, smallest windows first. Returns how many there are. */
+size_t sto_snap_windows(const struct sto_snap *snap, struct sto_window_size *out, size_t max);
+/** What owners have in memory; returns how many there are, at most max. */
+size_t sto_snap_owners(const struct sto_snap *snap, struct sto_owner_size *out, size_t max);
 
 /* --- small cells: annotations, metadata; key and value are bytes; logged, in memory --- */
 /* Cells that a remote store shares with other programs (opts.remote_cell) are changed there first: changes of them block for the network, are TS_EBACKEND if the

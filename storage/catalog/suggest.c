@@ -168,6 +168,49 @@ void sto_suggest__names(struct sto_uidtab *t, struct ts_slice prefix, size_t max
     ts_buf_release(&found);
 }
 
+/* Does the name contain part, but not at its beginning? */
+static bool contains(struct ts_slice name, struct ts_slice part)
+{
+    return name.p && name.n > part.n && !sto_name_internal(name) && memcmp(name.p, part.p, part.n) != 0 &&
+           memmem(name.p + 1, name.n - 1, part.p, part.n) && !sto_uid_deleted(name);
+}
+
+/* Insert an id into ids[0..n), which are sorted by name; the last one is dropped if there are max. Returns how many there are then. */
+static size_t insert(const struct sto_uidtab *t, uint32_t *ids, size_t n, size_t max, uint32_t id)
+{
+    if (n == max && cmp_ids(t, id, ids[n - 1]) > 0)
+        return n;
+    size_t at = n < max ? n : n - 1;
+    for (; at > 0 && cmp_ids(t, id, ids[at - 1]) < 0; at--)
+        ids[at] = ids[at - 1];
+    ids[at] = id;
+    return n < max ? n + 1 : n;
+}
+
+void sto_suggest__containing(struct sto_uidtab *t, struct ts_slice part, size_t max,
+                             void (*each)(void *arg, uint32_t id, struct ts_slice name), void *arg)
+{
+    struct sto_suggest *s = &t->suggest;
+    uint32_t *ids = ts_xmalloc((max + 1) * sizeof(*ids));
+    size_t n = 0;
+    if (!part.n || !max) { /* every name begins with nothing */
+        ts_free(ids);
+        return;
+    }
+    uint32_t max_id = atomic_load_explicit(&t->max_id, memory_order_acquire); /* partner: sto_uidtab__put */
+    pthread_mutex_lock(&s->lock);                                             /* s->leaving must not change */
+    for (uint64_t id = 1; id <= max_id; id++)
+        if (contains(name_of(s, t, (uint32_t)id), part))
+            n = insert(t, ids, n, max, (uint32_t)id);
+    pthread_mutex_unlock(&s->lock);
+    for (size_t i = 0; i < n; i++) {
+        struct ts_slice name = sto_uidtab__name(t, ids[i]);
+        if (name.p) /* it may have been forgotten since */
+            each(arg, ids[i], name);
+    }
+    ts_free(ids);
+}
+
 void sto_suggest__leave(struct sto_suggest *s, const roaring_bitmap_t *ids)
 {
     uint32_t n = 0;

@@ -29,6 +29,11 @@ struct sto_suggest {
  * lock. */
 void sto_suggest__names(struct sto_uidtab *t, struct ts_slice prefix, size_t max,
                         void (*each)(void *arg, uint32_t id, struct ts_slice name), void *arg);
+/** Call each(arg, id, name) for names that contain part and do not begin with it: the first max of them in byte order, in
+ * that order, without holding a lock. Internal and deleted names are left out. Looks at every name, in the order of ids, since that is
+ * the order in which their bytes lie in memory: 30 ns a name (bench_catalog). */
+void sto_suggest__containing(struct sto_uidtab *t, struct ts_slice part, size_t max,
+                             void (*each)(void *arg, uint32_t id, struct ts_slice name), void *arg);
 /** These names are about to be removed from the table: show them no more. ids is borrowed, and must not change,
  * until it is replaced by NULL, which is when they are removed. Waits for a lookup that is sorting. */
 void sto_suggest__leave(struct sto_suggest *s, const roaring_bitmap_t *ids);

@@ -223,6 +223,12 @@ void sto_uid_suggest(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_
     sto_suggest__names(&cat->uids[kind], prefix, max, each, arg);
 }
 
+void sto_uid_containing(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice part, size_t max,
+                        void (*each)(void *arg, uint32_t id, struct ts_slice name), void *arg)
+{
+    sto_suggest__containing(&cat->uids[kind], part, max, each, arg);
+}
+
 /* Is the name `to` free, and does `from` exist? *out_id is the id of `from`. */
 static int rename_check(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice from,
                         struct ts_slice to, uint32_t *out_id, struct ts_error *err)

@@ -23,6 +23,7 @@
 #include "storage/opts.h"
 #include "storage/writer.h"
 #include "storage/remote.h"
+#include "storage/sizes.h"
 
 struct sto_engine;
 
@@ -182,6 +183,22 @@ bool sto_version_time_range(const struct sto_version *v, int64_t *out_min_ms, in
 /** As sto_scan_estimate. */
 void sto_version_estimate(const struct sto_version *v, const struct sto_scan_spec *spec, uint64_t *out_points,
                           uint64_t *out_bytes);
+
+/** Sizes of the windows of time that have files, the smallest windows first; out gets the first max of them. Returns how many there
+ * are. O(files log files). */
+size_t sto_version_windows(const struct sto_version *v, struct sto_window_size *out, size_t max);
+/** Sizes of the memstores by owner; returns how many owners there are, at most max. */
+size_t sto_version_owners(const struct sto_version *v, struct sto_owner_size *out, size_t max);
+/**
+ * Remove from a set the series that have no rows in a range of time. Series are kept that share a file with points of
+ * the range, so the answer is as exact as files are short; retention and deletes are not looked at.
+ *
+ * @param series  the series with a number, NULL if there is none
+ * @return 0; TS_ECORRUPT, TS_EIO, TS_ENOMEM, TS_EMFILE and TS_EBUSY of the sets of files; set is unchanged then
+ */
+int sto_version_keep_used(const struct sto_version *v, int64_t from_ms, int64_t to_ms,
+                          const struct sto_series *(*series)(void *arg, uint32_t id), void *arg,
+                          roaring_bitmap_t *set, struct ts_error *err);
 
 /** Report the counters of the engine: each(arg, "wal.bytes", value). Any thread. */
 void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *name, uint64_t value),

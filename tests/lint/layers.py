@@ -65,6 +65,7 @@ FILES = {
     "storage/opts.c": "storage/points",
     "storage/writer.h": "storage/points",
     "storage/scan.h": "storage/points",
+    "storage/sizes.h": "storage/points",
     "storage/point.h": "storage/points",
     "storage/point.c": "storage/points",
     "storage/remote.h": "storage/points",

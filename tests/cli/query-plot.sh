@@ -29,7 +29,7 @@ pic sum web.hits --by day --by domain --sort value
 pic sum web.hits sum web.hits domain=d1.org
 PATH=/nonexistent "$TSD" query 2026/11/01 2026/11/06 sum web.hits --by day --plot p.png --port $port
 stop
-# what a name says is what the file holds; - is standard output; lines stop at long gaps
+# what a name says is what the file holds; - is the terminal, here a pipe; lines stop at long gaps
 start data2
 i=0
 while [ $i -lt 60 ]; do echo "cpu $((1793491200 + i * 60 + i / 30 * 86400)) $i host=a"; i=$((i + 1)); done >cpu.txt
@@ -37,8 +37,24 @@ tsd import --port $port cpu.txt
 tsd query 2026/11/01 2026/11/03 sum cpu --plot p.svg --port $port
 head -c 5 p.svg; echo
 python3 -c "import re; print('lines:', re.search(r\"rgb\( 78, 121, 167\)'  d='([^']*)'\", open('p.svg').read())[1].count('M'))"
-"$TSD" query 2026/11/01 2026/11/03 sum cpu --plot - --port $port | head -c 8 | od -An -c
+export LANG=C.UTF-8 LC_ALL= LC_CTYPE=
+unset COLUMNS LINES
+"$TSD" query 2026/11/01 2026/11/03 sum cpu --plot - --port $port
+LANG=C COLUMNS=50 LINES=16 "$TSD" query 2026/11/01 2026/11/03 sum rate cpu --plot - --port $port --tz Europe/Berlin
 ls ./- 2>/dev/null
+tsd query 2025/11/01 2025/11/03 sum cpu --plot - --port $port
+# counts are bars of sums, other metrics lines; with units
+printf 'web.hits %s 5 domain=a\n' 1793491200 1793492000 1793498400 1793530000 | tsd import --port $port -
+tsd metric set cpu unit=percent --port $port
+COLUMNS=60 LINES=14 "$TSD" query 2026/11/01 2026/11/01 sum web.hits --plot - --port $port
+COLUMNS=60 LINES=14 "$TSD" query 2026/11/01 2026/11/01 avg web.hits --plot - --port $port
+COLUMNS=60 LINES=14 "$TSD" query 2026/11/01 2026/11/02 sum web.hits sum cpu --by day --plot - --port $port
+COLUMNS=60 LINES=14 "$TSD" query 2026/11/01 2026/11/01 sum web.hits --by domain --plot - --port $port
+"$TSD" query 2026/11/01 2026/11/01 avg cpu --plot p.svg --tz Europe/Berlin --port $port
+grep -o '[^>]*Europe/Berlin' p.svg
+grep -o '[0-9]* %' p.svg | head -n 2
 tsd query 2026/11/01 2026/11/03 sum cpu --plot p.pdf --port $port
 tsd query 2026/11/01 2026/11/03 sum cpu --plot - --format csv --port $port
 stop
+COLUMNS=60 LINES=14 "$TSD" query 2026/11/01 2026/11/01 sum web.hits --plot - --data data2
+COLUMNS=60 LINES=14 "$TSD" query 2026/11/01 2026/11/01 avg cpu --plot - --data data2

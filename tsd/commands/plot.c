@@ -36,27 +36,20 @@ static const unsigned colours[TSD_PLOT_MAX_SERIES] = {0x4e79a7, 0xf28e2b, 0x59a1
 
 /* --- the script --- */
 
-/* How values of intervals are drawn. */
-enum plot_form {
-    PLOT_LINES,   /* one a series */
-    PLOT_STACKED, /* bars, one on top of the other */
-    PLOT_BESIDE,  /* bars side by side */
-};
-
-static enum plot_form plot_form(const struct tsd_plot *p)
+enum tsd_plot_form tsd_plot__form(const struct tsd_plot *p)
 {
     size_t n_bars = 0;
     bool negative = false;
     if (p->axis != TSD_PLOT_DAYS && p->axis != TSD_PLOT_HOURS)
-        return PLOT_LINES;
+        return TSD_PLOT_LINES;
     for (size_t i = 0; i < p->n; i++) {
         n_bars += p->series[i].n;
         for (size_t k = 0; k < p->series[i].n; k++)
             negative |= p->series[i].y[k] < 0;
     }
     if (p->additive && !negative)
-        return PLOT_STACKED;
-    return p->sums && p->compared && n_bars <= PLOT_MAX_BESIDE ? PLOT_BESIDE : PLOT_LINES;
+        return TSD_PLOT_STACKED;
+    return p->sums && p->compared && n_bars <= PLOT_MAX_BESIDE ? TSD_PLOT_BESIDE : TSD_PLOT_LINES;
 }
 
 static void script_head(const struct tsd_plot *p, size_t height, struct ts_buf *out)
@@ -81,8 +74,7 @@ static void script_head(const struct tsd_plot *p, size_t height, struct ts_buf *
         ts_buf_str(out, "set key off\nset rmargin 4\n");
 }
 
-/* All times of all series, ascending, each once. */
-static size_t plot_times(const struct tsd_plot *p, int64_t **out_x)
+size_t tsd_plot__times(const struct tsd_plot *p, int64_t **out_x)
 {
     size_t all = 1, n = 0;
     for (size_t i = 0; i < p->n; i++)
@@ -106,13 +98,12 @@ static size_t plot_times(const struct tsd_plot *p, int64_t **out_x)
     return n;
 }
 
-/* Smallest and largest value drawn; stacked bars are as high as their sum. */
-static void plot_extent(const struct tsd_plot *p, bool stacked, double *out_min, double *out_max)
+void tsd_plot__extent(const struct tsd_plot *p, bool stacked, double *out_min, double *out_max)
 {
     *out_min = INFINITY;
     *out_max = -INFINITY;
     int64_t *x;
-    size_t n = stacked ? plot_times(p, &x) : 0;
+    size_t n = stacked ? tsd_plot__times(p, &x) : 0;
     double *sum = stacked ? ts_xcalloc(n + 1, sizeof(*sum)) : NULL;
     for (size_t i = 0; i < p->n; i++) {
         const struct tsd_plot_series *s = &p->series[i];
@@ -140,7 +131,7 @@ static void script_value_axis(const struct tsd_plot *p, const char *name, bool s
 {
     double min, max;
     struct tsd_axis axis;
-    plot_extent(p, stacked, &min, &max);
+    tsd_plot__extent(p, stacked, &min, &max);
     tsd_axis_choose(min, max, from_zero, p->unit, &axis);
     tsd_axis_script(&axis, name, out);
     if (!p->unit[0] || axis.has_unit)
@@ -187,9 +178,10 @@ static int plot_cmp_gaps(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Seconds without points over which no line is drawn: several times what usually lies between two points. */
-static int64_t plot_gap_s(const struct tsd_plot_series *s)
+int64_t tsd_plot__gap_s(const struct tsd_plot_series *s)
 {
+    if (s->gap_s)
+        return s->gap_s;
     if (s->n < 3)
         return INT64_MAX;
     int64_t *gaps = ts_xmalloc(s->n * sizeof(*gaps));
@@ -212,7 +204,7 @@ static void script_point(int64_t x_s, double y, struct ts_buf *out)
 static void script_points(const struct tsd_plot *p, size_t at, struct ts_buf *out)
 {
     const struct tsd_plot_series *s = &p->series[at];
-    int64_t gap_s = plot_gap_s(s);
+    int64_t gap_s = tsd_plot__gap_s(s);
     bool steps = p->axis == TSD_PLOT_HOURS;
     ts_buf_printf(out, "$d%zu << EOD\n", at);
     for (size_t k = 0; k < s->n; k++) {
@@ -244,7 +236,7 @@ static void script_partial_key(const struct tsd_plot *p, const char *look, struc
     ts_buf_char(out, '\n');
 }
 
-static bool plot_is_partial(const struct tsd_plot *p, int64_t x_s)
+bool tsd_plot__is_partial(const struct tsd_plot *p, int64_t x_s)
 {
     for (size_t i = 0; i < p->n_partial; i++)
         if (p->partial_s[i] == x_s)
@@ -312,7 +304,7 @@ static void script_plot_bars(const struct tsd_plot *p, struct ts_buf *out)
 static void script_bars(const struct tsd_plot *p, bool stacked, struct ts_buf *out)
 {
     int64_t *x;
-    size_t n = plot_times(p, &x);
+    size_t n = tsd_plot__times(p, &x);
     double *sum = ts_xcalloc(n + 1, sizeof(*sum));
     struct ts_buf partial;
     ts_buf_init(&partial, 0);
@@ -333,7 +325,7 @@ static void script_bars(const struct tsd_plot *p, bool stacked, struct ts_buf *o
                 left += width * (double)i;
             }
             script_bar(left, left + width, sum[at], sum[at] + s->y[k],
-                       plot_is_partial(p, s->x_s[k]) ? &partial : out);
+                       tsd_plot__is_partial(p, s->x_s[k]) ? &partial : out);
             if (stacked)
                 sum[at] += s->y[k];
         }
@@ -391,13 +383,13 @@ void tsd_plot_script(const struct tsd_plot *p, struct ts_buf *out)
         script_names(p, out);
         return;
     }
-    enum plot_form form = plot_form(p);
+    enum tsd_plot_form form = tsd_plot__form(p);
     tsd_plot__time_axis(p, out);
-    script_value_axis(p, "y", form == PLOT_STACKED, form != PLOT_LINES || p->sums, out);
-    if (form == PLOT_LINES)
+    script_value_axis(p, "y", form == TSD_PLOT_STACKED, form != TSD_PLOT_LINES || p->sums, out);
+    if (form == TSD_PLOT_LINES)
         script_lines(p, out);
     else
-        script_bars(p, form == PLOT_STACKED, out);
+        script_bars(p, form == TSD_PLOT_STACKED, out);
 }
 
 /* --- the file --- */
@@ -407,8 +399,7 @@ static int plot_copy(FILE *from, const char *path, struct ts_error *err)
 {
     char piece[16384];
     size_t n;
-    bool to_stdout = strcmp(path, "-") == 0;
-    FILE *to = to_stdout ? stdout : fopen(path, "wbe");
+    FILE *to = fopen(path, "wbe");
     if (!to)
         return ts_error_sys(err, TS_EIO, errno, "%s: can't be written", path);
     rewind(from);
@@ -416,7 +407,7 @@ static int plot_copy(FILE *from, const char *path, struct ts_error *err)
         ;
     int e = errno;
     bool bad = ferror(from) || ferror(to);
-    if ((to_stdout ? fflush(to) : fclose(to)) != 0 && !bad) {
+    if (fclose(to) != 0 && !bad) {
         e = errno;
         bad = true;
     }
@@ -432,20 +423,24 @@ int tsd_plot_kind(const char *path, bool *out_svg, struct ts_error *err)
     for (size_t i = 0; dot && i < sizeof(others) / sizeof(others[0]); i++)
         if (strcasecmp(dot, others[i]) == 0)
             return ts_error_set(err, TS_EINVAL,
-                                "pictures are FILE.png, FILE.svg, or - for a PNG on standard output, not %s",
+                                "pictures are FILE.png, FILE.svg, or - for one in the terminal, not %s",
                                 path);
     return 0;
+}
+
+int tsd_plot_any(const struct tsd_plot *p, struct ts_error *err)
+{
+    for (size_t i = 0; i < p->n; i++)
+        for (size_t k = 0; k < p->series[i].n; k++)
+            if (!isnan(p->series[i].y[k]))
+                return 0;
+    return ts_error_set(err, TS_ENOTFOUND, "there are no points to draw");
 }
 
 int tsd_plot_draw(const struct tsd_plot *p, const char *path, struct ts_error *err)
 {
     struct ts_buf script;
-    size_t n_points = 0;
-    for (size_t i = 0; i < p->n; i++)
-        for (size_t k = 0; k < p->series[i].n; k++)
-            n_points += isnan(p->series[i].y[k]) ? 0 : 1;
-    if (n_points == 0)
-        return ts_error_set(err, TS_ENOTFOUND, "there are no points to draw");
+    TS_TRY(tsd_plot_any(p, err));
     FILE *picture = NULL;
     ts_buf_init(&script, 0);
     tsd_plot_script(p, &script);

@@ -10,14 +10,15 @@
 
 #include "base/time.h"
 #include "query/breakdowns/breakdown.h"
+#include "tsd/format/picture.h"
 
 #include <stdio.h>
 
-#define AXIS_LABELS     12            /* on an axis of time, about */
-#define AXIS_DAY_LABELS 14            /* below bars of days */
-#define AXIS_MAX_CELLS  120           /* intervals whose own dates are written; more get months and years */
-#define AXIS_MAX_TICS   100           /* labels of any axis */
-#define AXIS_LAST_MS    4102444800000 /* an end after 2100 means: all there is */
+#define AXIS_LABELS      12  /* on an axis of time of gnuplot, about; of days two more */
+#define AXIS_MAX_CELLS   120 /* intervals whose own dates are written; more get months and years */
+#define AXIS_MAX_TICS    100 /* labels of any axis */
+#define AXIS_LABEL_BYTES 32
+#define AXIS_LAST_MS     4102444800000 /* an end after 2100 means: all there is */
 
 static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
@@ -58,8 +59,7 @@ int64_t tsd_plot__middle_s(const struct tsd_plot *p, int64_t x_s)
 
 /* --- how far it goes --- */
 
-/* Start of the interval that holds a moment. */
-static int64_t axis_floor_s(const struct tsd_plot *p, int64_t ms)
+int64_t tsd_plot__floor_s(const struct tsd_plot *p, int64_t ms)
 {
     int64_t local_ms = ms + (p->tz ? ts_tz_offset_ms(p->tz, ms) : 0);
     if (p->axis == TSD_PLOT_TIMES || !p->by_time.n)
@@ -78,11 +78,11 @@ void tsd_plot__range(const struct tsd_plot *p, int64_t *out_lo_s, int64_t *out_h
     }
     bool has_range = p->to_ms > p->from_ms;
     if (has_range && (p->from_ms > 0 || lo > hi)) {
-        int64_t from = axis_floor_s(p, p->from_ms);
+        int64_t from = tsd_plot__floor_s(p, p->from_ms);
         lo = from < lo ? from : lo;
     }
     if (has_range && (p->to_ms < AXIS_LAST_MS || lo > hi)) {
-        int64_t to = tsd_plot__next_s(p, axis_floor_s(p, p->to_ms));
+        int64_t to = tsd_plot__next_s(p, tsd_plot__floor_s(p, p->to_ms));
         hi = to > hi ? to : hi;
     }
     if (lo > hi)
@@ -99,7 +99,7 @@ struct axis_step {
     int n_months;
 };
 
-static struct axis_step axis_step(int64_t span_s, int64_t least_s)
+static struct axis_step axis_step(int64_t span_s, int64_t least_s, int64_t n_labels)
 {
     static const struct axis_step steps[] = {
         {1, 0},        {5, 0},         {15, 0},        {60, 0},        {300, 0},     {900, 0},
@@ -108,16 +108,17 @@ static struct axis_step axis_step(int64_t span_s, int64_t least_s)
         {15811200, 6}, {31622400, 12}, {63244800, 24}, {158112000, 60}};
     const size_t n = sizeof(steps) / sizeof(steps[0]);
     for (size_t i = 0; i < n; i++)
-        if (steps[i].s >= least_s && span_s / steps[i].s <= AXIS_LABELS)
+        if (steps[i].s >= least_s && span_s / steps[i].s <= n_labels)
             return steps[i];
-    int64_t decades = span_s / AXIS_LABELS / 316224000 + 1;
+    int64_t decades = span_s / n_labels / 316224000 + 1;
     return (struct axis_step){decades * 316224000, (int)(decades < 10000 ? decades * 120 : 1200000)};
 }
 
 /* Labels being written. */
 struct tics {
     const struct tsd_plot *p;
-    struct ts_buf *out;
+    tsd_plot_tic_fn tic;
+    void *arg;
     struct axis_step step;
     bool dates; /* of clock readings too */
     struct ts_civil last;
@@ -129,20 +130,22 @@ static void tic_add(struct tics *t, int64_t x_s, int64_t local_s)
 {
     struct ts_civil c = ts_civil_from_ms(NULL, local_s * 1000), *last = &t->last;
     bool year = !t->n || c.year != last->year, day = year || c.month != last->month || c.day != last->day;
-    ts_buf_str(t->out, t->n ? ", \"" : "\"");
+    char label[AXIS_LABEL_BYTES], below[AXIS_LABEL_BYTES] = "";
     if (t->step.n_months >= 12)
-        ts_buf_printf(t->out, "%04d", c.year);
+        (void)snprintf(label, sizeof(label), "%04d", c.year);
     else if (t->step.n_months)
-        ts_buf_printf(t->out, "%s", months[c.month - 1]);
+        (void)snprintf(label, sizeof(label), "%s", months[c.month - 1]);
     else if (t->step.s >= 86400)
-        ts_buf_printf(t->out, "%02d %s", c.day, months[c.month - 1]);
+        (void)snprintf(label, sizeof(label), "%02d %s", c.day, months[c.month - 1]);
+    else if (t->step.s >= 60)
+        (void)snprintf(label, sizeof(label), "%02d:%02d", c.hour, c.minute);
     else
-        ts_buf_printf(t->out, t->step.s >= 60 ? "%02d:%02d" : "%02d:%02d:%02d", c.hour, c.minute, c.second);
+        (void)snprintf(label, sizeof(label), "%02d:%02d:%02d", c.hour, c.minute, c.second);
     if (t->step.s < 86400 && t->dates && day)
-        ts_buf_printf(t->out, "\\n%02d %s", c.day, months[c.month - 1]);
+        (void)snprintf(below, sizeof(below), "%02d %s", c.day, months[c.month - 1]);
     else if (t->step.s >= 86400 && t->step.n_months < 12 && year)
-        ts_buf_printf(t->out, "\\n%04d", c.year);
-    ts_buf_printf(t->out, "\" %lld", (long long)x_s);
+        (void)snprintf(below, sizeof(below), "%04d", c.year);
+    t->tic(t->arg, x_s, label, below);
     t->last = c;
     t->n++;
 }
@@ -169,11 +172,11 @@ static void tics_of_clock(struct tics *t, int64_t lo_s, int64_t hi_s)
 }
 
 /* Labels below the middle of intervals of days and more. */
-static void tics_of_days(struct tics *t, int64_t lo_s, int64_t hi_s, size_t n_cells)
+static void tics_of_days(struct tics *t, int64_t lo_s, int64_t hi_s, size_t n_cells, size_t n_labels)
 {
     static const size_t strides[] = {1, 2, 3, 5, 7, 10, 14};
     size_t i = 0, stride;
-    while (i + 1 < sizeof(strides) / sizeof(strides[0]) && n_cells > strides[i] * AXIS_DAY_LABELS)
+    while (i + 1 < sizeof(strides) / sizeof(strides[0]) && n_cells > strides[i] * n_labels)
         i++;
     stride = strides[i];
     enum ts_unit unit = t->p->by_time.unit;
@@ -196,28 +199,70 @@ static size_t axis_cells(const struct tsd_plot *p, int64_t lo_s, int64_t hi_s)
     return n;
 }
 
+/* What the labels leave out: dates, and the zone. */
+static void axis_caption(const struct tics *t, int64_t lo_s, int64_t hi_s, struct ts_buf *out)
+{
+    const struct tsd_plot *p = t->p;
+    if (t->step.s < 86400) {
+        struct ts_civil a = ts_civil_from_ms(NULL, axis_local_s(p, lo_s) * 1000),
+                        b = ts_civil_from_ms(NULL, (axis_local_s(p, hi_s) - 1) * 1000);
+        ts_buf_printf(out, "%04d-%02d-%02d", a.year, a.month, a.day);
+        if (a.day != b.day || a.month != b.month || a.year != b.year)
+            ts_buf_printf(out, " to %04d-%02d-%02d", b.year, b.month, b.day);
+        ts_buf_str(out, ", ");
+    }
+    ts_buf_str(out, p->tz && *ts_tz_name(p->tz) ? ts_tz_name(p->tz) : "UTC");
+}
+
+bool tsd_plot__tics(const struct tsd_plot *p, int64_t lo_s, int64_t hi_s, size_t n_labels,
+                    tsd_plot_tic_fn tic, void *arg, struct ts_buf *caption)
+{
+    size_t n_cells = p->axis == TSD_PLOT_DAYS ? axis_cells(p, lo_s, hi_s) : 0;
+    int64_t least_s = p->axis == TSD_PLOT_TIMES ? 1 : tsd_plot__next_s(p, lo_s) - lo_s;
+    struct tics t = {
+        .p = p, .tic = tic, .arg = arg, .step = axis_step(hi_s - lo_s, least_s, (int64_t)n_labels)};
+    t.dates = axis_local_s(p, hi_s) - axis_local_s(p, lo_s) > 86400;
+    axis_caption(&t, lo_s, hi_s, caption);
+    bool below = t.dates || t.step.s >= 86400;
+    if (n_cells && n_cells <= AXIS_MAX_CELLS)
+        tics_of_days(&t, lo_s, hi_s, n_cells, n_labels + 2);
+    else
+        tics_of_clock(&t, lo_s, hi_s);
+    return below;
+}
+
+/* gnuplot's labels. */
+struct axis_script {
+    struct ts_buf *out;
+    bool more; /* not the first one */
+};
+
+static void script_tic(void *arg, int64_t x_s, const char *label, const char *below)
+{
+    struct axis_script *s = arg;
+    ts_buf_printf(s->out, "%s\"%s%s%s\" %lld", s->more ? ", " : "", label, *below ? "\\n" : "", below,
+                  (long long)x_s);
+    s->more = true;
+}
+
 void tsd_plot__time_axis(const struct tsd_plot *p, struct ts_buf *out)
 {
     int64_t lo, hi;
+    struct ts_buf tics, caption;
+    ts_buf_init(&tics, 0);
+    ts_buf_init(&caption, 0);
     tsd_plot__range(p, &lo, &hi);
-    size_t n_cells = p->axis == TSD_PLOT_DAYS ? axis_cells(p, lo, hi) : 0;
-    int64_t least_s = p->axis == TSD_PLOT_TIMES ? 1 : tsd_plot__next_s(p, lo) - lo;
-    struct tics t = {.p = p, .out = out, .step = axis_step(hi - lo, least_s)};
-    t.dates = axis_local_s(p, hi) - axis_local_s(p, lo) > 86400;
-    if (t.step.s < 86400) { /* what the labels leave out */
-        struct ts_civil a = ts_civil_from_ms(NULL, axis_local_s(p, lo) * 1000),
-                        b = ts_civil_from_ms(NULL, (axis_local_s(p, hi) - 1) * 1000);
-        ts_buf_printf(out, "set xlabel '%04d-%02d-%02d", a.year, a.month, a.day);
-        if (a.day != b.day || a.month != b.month || a.year != b.year)
-            ts_buf_printf(out, " to %04d-%02d-%02d", b.year, b.month, b.day);
-        ts_buf_printf(out, "' %s textcolor rgb '#444444'\n", t.dates ? "offset 0,-1" : "");
-    }
-    /* gnuplot reserves space for one line of these labels */
-    ts_buf_printf(out, "set bmargin %d\n", t.step.s >= 86400 ? 3 : t.dates ? 4 : 3);
+    struct axis_script script = {.out = &tics};
+    bool below = tsd_plot__tics(p, lo, hi, AXIS_LABELS, script_tic, &script, &caption);
+    ts_buf_char(&caption, 0);
+    ts_buf_str(out, "set xlabel ");
+    tsd_gnuplot_quote(caption.p, out);
+    /* gnuplot reserves space for one line of these labels, and less than the caption needs */
+    ts_buf_printf(out, "%s textcolor rgb '#444444'\nset bmargin %d\n", below ? " offset 0,-1" : "",
+                  below ? 5 : 4);
     ts_buf_printf(out, "set xrange [%lld:%lld]\nset xtics (", (long long)lo, (long long)hi);
-    if (n_cells && n_cells <= AXIS_MAX_CELLS)
-        tics_of_days(&t, lo, hi, n_cells);
-    else
-        tics_of_clock(&t, lo, hi);
+    ts_buf_slice(out, ts_buf_get(&tics));
     ts_buf_str(out, ")\n");
+    ts_buf_release(&tics);
+    ts_buf_release(&caption);
 }

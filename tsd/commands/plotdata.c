@@ -406,6 +406,35 @@ int tsd_plot_read_csv(struct tsd_plot *p, struct ts_slice csv, const struct qry_
     return rc;
 }
 
+struct tsd_plot_series *tsd_plot__series(struct tsd_plot *p, struct ts_buf *name, bool again)
+{
+    size_t n = name->n;
+    for (unsigned k = 2; again && plot_find(p, ts_buf_get(name), ts_hash(name->p, name->n)); k++) {
+        name->n = n;
+        ts_buf_printf(name, " #%u", k);
+    }
+    return plot_series(p, ts_buf_get(name));
+}
+
+void tsd_plot__figures(struct tsd_plot_series *s)
+{
+    struct tsd_plot_figures f = {.n = 0};
+    if (s->figures.n)
+        return;
+    for (size_t k = 0; k < s->n; k++) {
+        double y = s->y[k];
+        if (isnan(y))
+            continue;
+        f.min = !f.n || y < f.min ? y : f.min;
+        f.max = !f.n || y > f.max ? y : f.max;
+        f.sum += y;
+        f.last = y;
+        f.n++;
+    }
+    f.avg = f.n ? f.sum / (double)f.n : 0;
+    s->figures = f;
+}
+
 /* --- text --- */
 
 /* The series that a point of a plain answer belongs to. Series come one after the other, so that a name that begins again is that of
@@ -416,13 +445,10 @@ static struct tsd_plot_series *text_series(struct tsd_plot *p, struct ts_buf *na
     size_t n = name->n;
     if (p->n && later && ts_slice_eq(ts_buf_get(name), ts_buf_get(last)))
         return &p->series[p->n - 1];
-    for (unsigned k = 2; plot_find(p, ts_buf_get(name), ts_hash(name->p, name->n)); k++) {
-        name->n = n;
-        ts_buf_printf(name, " #%u", k);
-    }
+    struct tsd_plot_series *s = tsd_plot__series(p, name, true);
     ts_buf_clear(last);
     ts_buf_append(last, name->p, n);
-    return plot_series(p, ts_buf_get(name));
+    return s;
 }
 
 int tsd_plot_read_text(struct tsd_plot *p, struct ts_slice text, struct ts_error *err)

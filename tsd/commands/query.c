@@ -4,7 +4,7 @@
  * The daemon or, with --data, this program formats the answer; both use tsd/out.
  *
  * Threads    the main thread; with --data a pool for the query
- * Not here   what a query means (query/), encoders (out/), pictures (plot.c)
+ * Not here   what a query means (query/), encoders (out/), pictures (plot.c, plotterm.c)
  */
 #include "base/mem.h"
 #include "query/aggregators/agg.h"
@@ -72,8 +72,8 @@ const struct ts_opt tsd_query_opts[] = {
              "combines them into one."},
     {.name = "plot",
      .arg = "FILE.png|FILE.svg|-",
-     .help = "Draw the answer into this file with gnuplot (-: PNG to standard output). Nothing is printed "
-             "unless --format is given too."},
+     .help = "Draw the answer into this file with gnuplot; nothing is printed unless --format is given too. "
+             "With -: draw it with characters on the terminal."},
     {.name = "explain",
      .help = "Estimate the cost without running the query: series, files, rows, bytes, limits."},
     TSD_PARTIAL_OPT,
@@ -81,8 +81,10 @@ const struct ts_opt tsd_query_opts[] = {
     {.name = NULL},
 };
 
-#define QUERY_PARAM_MAX ((size_t)1 << 20)
-#define QUERY_PLOT_MAX  ((size_t)256 << 20) /* an answer that is kept whole: for a picture or a table */
+#define QUERY_PARAM_MAX   ((size_t)1 << 20)
+#define QUERY_PLOT_MAX    ((size_t)256 << 20) /* an answer that is kept whole: for a picture or a table */
+#define QUERY_PLOT_BARS   200                 /* of counts, in a file */
+#define QUERY_PLOT_VALUES ((size_t)10 << 20)  /* numbers of a thinned answer */
 
 /* One question. */
 struct query_run {
@@ -96,6 +98,7 @@ struct query_run {
     bool kept;                   /* it is read by this program, not printed */
     bool table;                  /* it becomes a table for people */
     bool empty;                  /* the table has no rows */
+    size_t thin;                 /* columns of an answer in JSON for a picture; 0: none */
 };
 
 /* --- running the query --- */
@@ -108,7 +111,9 @@ static int query_remote(struct query_run *r, const char *format, struct ts_buf *
     ts_buf_slice(&path, ts_buf_get(&r->uri));
     ts_buf_printf(&path, "&format=%s", format);
     if (keep && !r->spec.by_on) /* for a picture */
-        ts_buf_str(&path, "&times=epoch");
+        ts_buf_str(&path, "&times=epoch&arrays=true");
+    if (r->thin)
+        ts_buf_printf(&path, "&thin=%zu", r->thin);
     if (keep && r->spec.by_on)
         ts_buf_str(&path, r->table ? "&partial=mark" : "&partial=column");
     int rc = path.failed ? ts_error_set(err, TS_ELIMIT, "the query is too long")
@@ -130,6 +135,8 @@ static int query_local(void *arg, struct ts_sink *sink, struct ts_error *err)
     tsd_kinds_apply(r->answer.store, &spec, NULL);
     if (r->kept && !spec.by_on) /* for a picture */
         spec.times = QRY_TIMES_EPOCH;
+    spec.arrays = r->kept;
+    spec.thin = r->thin ? r->thin : spec.thin;
     if (r->kept && spec.by_on)
         spec.partial = r->table ? QRY_PARTIAL_MARK : QRY_PARTIAL_COLUMN;
     tsd_out_init(&out, tsd_out_find(ts_slice_str(r->format)), &spec, sink);
@@ -186,18 +193,25 @@ static bool query_additive(const struct qry_spec *spec)
     return spec->n_subs == 1 && !spec->compare_n && query_sums(spec);
 }
 
-/* Unit of a metric as the daemon or the folder knows it; empty if it is unknown. */
-static void query_unit(struct query_run *r, struct ts_slice metric, char out[QRY_UNIT_BYTES])
+/* What is known of a metric of a sub query. */
+struct query_metric {
+    char unit[QRY_UNIT_BYTES]; /* empty: unknown */
+    bool count;                /* its points are numbers of events */
+};
+
+/* Unit and kind of a metric as the daemon or the folder knows them. */
+static struct query_metric query_metric(struct query_run *r, struct ts_slice metric)
 {
+    struct query_metric out = {.count = false};
     struct ts_error err = {0};
     struct ts_buf path, answer;
     json_t *root = NULL;
-    out[0] = 0;
     if (r->answer.store) {
         struct tsd_metric_info info;
         tsd_metric_look(r->answer.store, metric, &info);
-        memcpy(out, info.unit, sizeof(info.unit));
-        return;
+        memcpy(out.unit, info.unit, sizeof(info.unit));
+        out.count = info.kind == TSD_KIND_COUNT;
+        return out;
     }
     ts_buf_init(&path, QUERY_PARAM_MAX);
     ts_buf_init(&answer, QUERY_PARAM_MAX);
@@ -205,34 +219,44 @@ static void query_unit(struct query_run *r, struct ts_slice metric, char out[QRY
     ts_buf_uri(&path, metric);
     if (tsd_answer_remote(&r->answer, "GET", ts_buf_get(&path), &answer, &err) == 0 &&
         ts_json_load(ts_buf_get(&answer), &root, &err) == 0) {
-        const char *unit = json_string_value(json_object_get(root, "unit"));
-        (void)snprintf(out, QRY_UNIT_BYTES, "%s", unit ? unit : "");
+        const char *unit = json_string_value(json_object_get(root, "unit")),
+                   *kind = json_string_value(json_object_get(root, "kind"));
+        (void)snprintf(out.unit, sizeof(out.unit), "%s", unit ? unit : "");
+        out.count = kind && strcmp(kind, "count") == 0;
         json_decref(root);
     }
     ts_buf_release(&path);
     ts_buf_release(&answer);
+    return out;
 }
 
-/* What the axis of values is labelled with: the unit, if all that is drawn has the same. */
-static void query_plot_unit(struct query_run *r, struct tsd_plot *plot)
+/* What the axis of values is labelled with: the unit, if all that is drawn has the same. Returns whether all values are numbers of
+ * events that add up. */
+static bool query_plot_metrics(struct query_run *r, struct tsd_plot *plot)
 {
-    char unit[QRY_UNIT_BYTES], first[QRY_UNIT_BYTES] = "";
+    bool same = true, counts = !r->spec.by_on;
+    char first[QRY_UNIT_BYTES] = "";
     for (size_t i = 0; i < r->spec.n_subs; i++) {
         const struct qry_sub *sub = &r->spec.subs[i];
-        unit[0] = 0;
-        if (!sub->agg->no_unit)
-            query_unit(r, sub->metric, unit);
+        struct query_metric m = query_metric(r, sub->metric);
+        const struct qry_downsample *ds = &sub->downsample;
+        if (sub->agg->no_unit)
+            m.unit[0] = 0;
         if (i == 0)
-            memcpy(first, unit, sizeof(first));
-        if (!unit[0] || strcmp(first, unit) != 0 || sub->rate.on != r->spec.subs[0].rate.on)
-            return;
+            memcpy(first, m.unit, sizeof(first));
+        same &= m.unit[0] && strcmp(first, m.unit) == 0 && sub->rate.on == r->spec.subs[0].rate.on;
+        counts &=
+            m.count && !sub->rate.on && (sub->agg->additive || sub->none) && (!ds->on || ds->fn->additive);
     }
-    (void)snprintf(plot->unit, sizeof(plot->unit), "%s%s", first, r->spec.subs[0].rate.on ? "/s" : "");
+    if (same)
+        (void)snprintf(plot->unit, sizeof(plot->unit), "%s%s", first, r->spec.subs[0].rate.on ? "/s" : "");
+    return counts;
 }
 
-/* "sum of web.hits, max of web.bytes by day, Europe/Berlin, beside 1w before". */
+/* "sum of web.hits, max of web.bytes by day, beside 1w before"; the zone stands at the axis of time if there is one. */
 static void query_plot_title(const struct query_run *r, struct tsd_plot *plot)
 {
+    static const char *const units[] = {"ms", "s", "m", "h", "d", "w", "n", "y"};
     const char *by = r->by, *tz = tsd_args_get(r->args, "tz");
     struct ts_buf title;
     ts_buf_init(&title, 0);
@@ -243,7 +267,9 @@ static void query_plot_title(const struct query_run *r, struct tsd_plot *plot)
     }
     if (by)
         ts_buf_printf(&title, *by ? " by %s" : " in all%s", by);
-    if (tz)
+    else if (plot->by_time.n)
+        ts_buf_printf(&title, " per %lld%s", (long long)plot->by_time.n, units[plot->by_time.unit]);
+    if (tz && plot->axis == TSD_PLOT_NAMES)
         ts_buf_printf(&title, ", %s", tz);
     if (r->spec.compare_n)
         ts_buf_printf(&title, ", beside %.*s before", (int)r->spec.compare_text.n, r->spec.compare_text.p);
@@ -255,26 +281,58 @@ static void query_plot_title(const struct query_run *r, struct tsd_plot *plot)
     ts_buf_release(&title);
 }
 
+/* Get the answer and read it. Lines on a terminal need few points, and figures of all; counts are added up here. */
+static int query_plot_read(struct query_run *r, struct tsd_plot *plot, size_t thin, struct ts_error *err)
+{
+    struct ts_buf answer;
+    struct qry_spec spec = r->spec;
+    const char *format = r->by ? "csv" : thin ? "json" : "text";
+    ts_buf_init(&answer, QUERY_PLOT_MAX);
+    spec.partial = QRY_PARTIAL_COLUMN; /* as query_send does */
+    tsd_plot_requested(plot, &spec);
+    r->thin = thin;
+    int rc = query_send(r, format, &answer, err);
+    r->thin = 0;
+    if (rc == 0 && r->by)
+        rc = tsd_plot_read_csv(plot, ts_buf_get(&answer), &spec, err);
+    else if (rc == 0 && thin)
+        rc = tsd_plot_read_json(plot, ts_buf_get(&answer), spec.ms, (int64_t)thin, err);
+    else if (rc == 0)
+        rc = tsd_plot_read_text(plot, ts_buf_get(&answer), err);
+    ts_buf_release(&answer);
+    return rc;
+}
+
+static int query_plot_show(const struct tsd_plot *plot, const struct tsd_terminal *t, struct ts_error *err)
+{
+    struct ts_buf text;
+    TS_TRY(tsd_plot_any(plot, err));
+    ts_buf_init(&text, 0);
+    tsd_plot_terminal(plot, t, &text);
+    int rc = text.failed ? ts_error_set(err, TS_ENOMEM, "no memory for the picture")
+                         : tsd_print_all(ts_buf_get(&text), err);
+    ts_buf_release(&text);
+    return rc;
+}
+
 static int query_plot(struct query_run *r, const char *path, struct ts_error *err)
 {
-    const char *by = r->by;
     struct tsd_plot plot = {.additive = query_additive(&r->spec), .sums = query_sums(&r->spec)};
-    struct ts_buf answer;
-    ts_buf_init(&answer, QUERY_PLOT_MAX);
-    struct qry_spec spec = r->spec;
-    spec.partial = QRY_PARTIAL_COLUMN; /* as query_send does */
-    tsd_plot_requested(&plot, &spec);
-    int rc = query_send(r, by ? "csv" : "text", &answer, err);
-    if (rc == 0)
-        rc = by ? tsd_plot_read_csv(&plot, ts_buf_get(&answer), &spec, err)
-                : tsd_plot_read_text(&plot, ts_buf_get(&answer), err);
-    ts_buf_release(&answer);
+    struct tsd_terminal t = {.is_tty = false};
+    bool terminal = strcmp(path, "-") == 0, counts = query_plot_metrics(r, &plot);
+    bool bars = counts && r->spec.n_subs == 1;
+    if (terminal)
+        tsd_terminal_look(&t);
+    ts_json_set_max_values(QUERY_PLOT_VALUES);
+    plot.sums |= counts;
+    int rc = query_plot_read(r, &plot, terminal && !r->by && !bars ? 2 * t.width : 0, err);
     if (rc == 0) {
-        query_plot_unit(r, &plot);
+        if (bars)
+            tsd_plot_count(&plot, terminal ? t.width / 2 : QUERY_PLOT_BARS, &r->spec.subs[0].downsample);
         tsd_plot_trim(&plot);
         (void)tsd_plot_kind(path, &plot.svg, NULL); /* checked before */
         query_plot_title(r, &plot);
-        rc = tsd_plot_draw(&plot, path, err);
+        rc = terminal ? query_plot_show(&plot, &t, err) : tsd_plot_draw(&plot, path, err);
     }
     tsd_plot_release(&plot);
     return rc;

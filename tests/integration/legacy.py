@@ -10,6 +10,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+import zlib
 
 from metakit import ask, end, holds as check
 from tsdtest import Daemon
@@ -67,6 +68,7 @@ def pictures(d):
     if not shutil.which("gnuplot"):
         print("no gnuplot: pictures are not tested")
         return
+    legends(d)
     for params in GOOD:
         s, b = q(d, "&png", **dict(dict(m="sum:g.m{host=*}"), **params))
         check("picture %r" % params, s == 200 and b[:8] == b"\x89PNG\r\n\x1a\n", b[:300])
@@ -92,6 +94,46 @@ def pictures(d):
     check("the most pixels", q(d, "&png", m="sum:g.m", wxh="2000x2000")[1][:4] == b"\x89PNG")
     s, b = get(d, "/q?start=%d&m=sum:g.m&m=max:g.m&o=&png" % T0)
     check("one o for two m", s == 400, b[:200])
+
+
+def pixels(png):
+    """(width, rows of black or not) of a PNG of 8 bits a channel."""
+    at, data, width, channels = 8, b"", 0, 0
+    while at < len(png):
+        n, kind = int.from_bytes(png[at:at + 4], "big"), png[at + 4:at + 8]
+        body = png[at + 8:at + 8 + n]
+        if kind == b"IHDR":
+            width, channels = int.from_bytes(body[:4], "big"), {2: 3, 6: 4}[body[9]]
+        elif kind == b"IDAT":
+            data += body
+        at += 12 + n
+    data, rows, before, step = zlib.decompress(data), [], bytes(width * channels), width * channels + 1
+    for i in range(0, len(data), step):
+        kind, row = data[i], bytearray(data[i + 1:i + step])
+        for k in range(len(row)):
+            a = row[k - channels] if k >= channels else 0
+            b, c = before[k], before[k - channels] if k >= channels else 0
+            nearest = min((abs(b - c), 0, a), (abs(a - c), 1, b), (abs(a + b - 2 * c), 2, c))[2]
+            row[k] = (row[k] + (0, a, b, (a + b) // 2, nearest)[kind]) & 255
+        rows.append([row[k:k + 3] == b"\0\0\0" for k in range(0, len(row), channels)])
+        before = bytes(row)
+    return width, rows
+
+
+def frame_right(png):
+    """Share of the width at which the right border of the plotted area stands: the last column that is black for half of the height."""
+    width, rows = pixels(png)
+    return max(x for x in range(width) if sum(row[x] for row in rows) > len(rows) / 2) / width
+
+
+def legends(d):
+    """A legend that is not placed by the client stands beside the curves; inside of them only on request."""
+    at = {}
+    for what, params in (("beside", {}), ("in a box", dict(key="out right top box")), ("at the bottom", dict(key="out bottom")), ("inside", dict(key="top left")),
+                         ("none", dict(nokey=""))):
+        at[what] = frame_right(q(d, "&png", m="sum:g.m{host=*}", wxh="640x300", **params)[1])
+    check("a legend outside leaves the curves room", all(at[what] < at["none"] - 0.05 for what in ("beside", "in a box", "at the bottom")), at)
+    check("a legend inside takes no width", abs(at["inside"] - at["none"]) < 0.03, at)
 
 
 def others(d):

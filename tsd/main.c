@@ -138,7 +138,7 @@ static const struct tsd_cmd commands[] = {
                  "tsd delete 2026/11/01-13:00 2026/11/01-13:59:59 sum web.hits --kinds all",
      .run = tsd_delete_cmd_run},
     {.name = "uid",
-     .also = "list ls metrics names",
+     .also = "ids",
      .summary =
          "Look up, search, assign, rename, delete and check the ids of names; free text fields of names.",
      .usage = "[KIND] NAME\n"
@@ -309,6 +309,38 @@ static const struct tsd_cmd commands[] = {
          "tsd hbase create-tables --gateways hbase1:9090 --salt-width 1 --salt-buckets 20 --split salt\n"
          "tsd hbase status --config /etc/tsd.conf",
      .run = tsd_hbase_cmd_run},
+    {.name = "metrics",
+     .also = "list ls names",
+     .summary = "List metrics: their series, points, size, first and last point, kind and unit.",
+     .usage = "[PATTERN] [--sort ORDER] [--limit N] [--format text|csv|json]",
+     .opts = tsd_metrics_opts,
+     .details = "PATTERN is a part of the name, or a pattern for the whole name: * stands for any text, ? "
+                "for one character.\n"
+                "A daemon that does not keep these figures lists names alone.",
+     .examples = "tsd metrics 'web.*' --sort bytes\n"
+                 "tsd metrics cpu --format csv",
+     .run = tsd_metrics_run},
+    {.name = "status",
+     .also = "stats info",
+     .summary = "Print what a daemon says about itself: health, rates, what is stored, memory, queries.",
+     .usage = "[--format text|json] [--host HOST] [--port PORT]",
+     .opts = tsd_status_opts,
+     .details = "What the daemon cannot know is left out. tsd check judges it for a monitoring system.",
+     .examples = "tsd status\n"
+                 "tsd status --format json --host tsd.example.org",
+     .run = tsd_status_run},
+    {.name = "top",
+     .also = "live watch monitor",
+     .summary =
+         "Show live what a daemon does: rates in and out, requests by protocol, busiest metrics, queries.",
+     .usage = "[--interval SECONDS] [--lines N] [--host HOST] [--port PORT]",
+     .opts = tsd_top_opts,
+     .details = "On a terminal the view is refreshed until q, Escape or Ctrl-C; in a pipe one view is "
+                "printed. Rates are those of the time between two "
+                "views.",
+     .examples = "tsd top\n"
+                 "tsd top --interval 10 --host tsd.example.org",
+     .run = tsd_top_run},
     {.name = "check",
      .also = "nagios icinga health",
      .summary = "Judge a daemon, the values of a query or the age of a metric, as a monitoring plug-in.",

@@ -66,6 +66,14 @@ static int client_late(const struct tsd_client *c, struct ts_error *err)
     return ts_error_set(err, TS_ETIMEOUT, "the daemon at %s:%s did not answer in time", c->host, c->port);
 }
 
+static int client_nobody(const struct tsd_client *c, int e, struct ts_error *err)
+{
+    return ts_error_sys(
+        err, TS_EIO, e,
+        "no daemon answers at %s:%s (start one with tsd serve, or name it with --host and --port)", c->host,
+        c->port);
+}
+
 int tsd_client_open_until(struct tsd_client *c, const char *host, const char *port, int64_t until_ns,
                           struct ts_error *err)
 {
@@ -74,8 +82,10 @@ int tsd_client_open_until(struct tsd_client *c, const char *host, const char *po
     c->until_ns = until_ns;
     (void)snprintf(text, sizeof(text), "%.200s:%.80s", host, port);
     int rc = ts_connect(host, port, text, until_ns, NULL, &c->fd, err);
+    if (rc < 0 && ts_clock_mono_ns() >= until_ns)
+        return client_late(c, err);
     if (rc < 0)
-        return ts_clock_mono_ns() >= until_ns ? client_late(c, err) : rc;
+        return err && err->sys_errno ? client_nobody(c, err->sys_errno, err) : rc;
     client_no_delay(c);
     return 0;
 }
@@ -100,11 +110,7 @@ int tsd_client_open(struct tsd_client *c, const char *host, const char *port, st
     }
     freeaddrinfo(list);
     if (c->fd < 0) {
-        ts_error_sys(
-            err, TS_EIO, e,
-            "no daemon answers at %s:%s (start one with tsd serve, or name it with --host and --port)", host,
-            port);
-        return TS_EIO;
+        return client_nobody(c, e, err);
     }
     client_no_delay(c);
     return 0;
@@ -303,5 +309,18 @@ int tsd_client_request(const struct tsd_args *args, const struct tsd_client_req 
     tsd_client_close(&c);
     if (rc == 0 && reply->status >= 300)
         rc = tsd_client_refused(reply, err);
+    return rc;
+}
+
+int tsd_client_json(const struct tsd_args *args, const char *path, int64_t timeout_ms, json_t **out,
+                    struct ts_error *err)
+{
+    struct tsd_client_req req = {.method = "GET", .path = path, .timeout_ms = timeout_ms};
+    struct tsd_client_reply reply;
+    *out = NULL;
+    int rc = tsd_client_request(args, &req, &reply, err);
+    if (rc == 0)
+        rc = ts_json_load(ts_buf_get(&reply.body), out, err);
+    ts_buf_release(&reply.body);
     return rc;
 }

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json.h"
 
 #define TSD_CLIENT_HOST "127.0.0.1"
 #define TSD_CLIENT_PORT "4242"
@@ -77,6 +78,13 @@ int tsd_client_refused(const struct tsd_client_reply *reply, struct ts_error *er
 /** Connect, send, read, close; a status of 300 and more is an error. TS_ETIMEOUT if req->timeout_ms are over. */
 int tsd_client_request(const struct tsd_args *args, const struct tsd_client_req *req,
                        struct tsd_client_reply *reply, struct ts_error *err);
+
+/** GET a path and parse the answer, which the caller owns (json_decref); NULL after an error.
+ *  @param path        with query, percent-encoded
+ *  @param timeout_ms  of all of it; 0 = no limit
+ *  @return 0; TS_ENOTFOUND: the daemon has no such path; else as tsd_client_request */
+int tsd_client_json(const struct tsd_args *args, const char *path, int64_t timeout_ms, json_t **out,
+                    struct ts_error *err);
 
 /** Send all bytes. */
 int tsd_client_send(struct tsd_client *c, struct ts_slice bytes, struct ts_error *err);

@@ -108,6 +108,9 @@ int tsd_opentsdb_conf(struct ts_conf *conf, const char *path, struct ts_error *e
 
 /* The commands, one a file. */
 int tsd_serve_run(const struct tsd_args *args);
+int tsd_metrics_run(const struct tsd_args *args);
+int tsd_status_run(const struct tsd_args *args);
+int tsd_top_run(const struct tsd_args *args);
 int tsd_check_run(const struct tsd_args *args);
 int tsd_check_refuse(const char *text);
 int tsd_query_run(const struct tsd_args *args);
@@ -133,6 +136,7 @@ int tsd_help_run(const struct tsd_args *args);
 extern const struct ts_opt tsd_serve_opts[], tsd_query_opts[], tsd_import_opts[], tsd_export_opts[],
     tsd_scan_opts[], tsd_delete_opts[], tsd_uid_opts[], tsd_mkmetric_opts[], tsd_search_opts[],
     tsd_last_opts[], tsd_annotate_opts[], tsd_flush_opts[], tsd_fsck_opts[], tsd_collect_opts[],
-    tsd_hbase_opts[], tsd_copy_opts[], tsd_check_opts[];
+    tsd_hbase_opts[], tsd_copy_opts[], tsd_check_opts[], tsd_metrics_opts[], tsd_status_opts[],
+    tsd_top_opts[];
 
 #endif

@@ -56,11 +56,18 @@ struct csv_column {
     bool number;  /* all fields below the header are numbers or empty */
 };
 
+/* A number, perhaps with commas between its thousands, perhaps a size: 1.5 KiB. */
 static bool csv_is_number(struct ts_slice s)
 {
+    static const char *const units[] = {" bytes", " KiB", " MiB", " GiB", " TiB", " PiB"};
+    for (size_t u = 0; u < sizeof(units) / sizeof(units[0]); u++) {
+        size_t n = strlen(units[u]);
+        if (s.n > n && memcmp(s.p + s.n - n, units[u], n) == 0)
+            s.n -= n;
+    }
     for (size_t i = 0; i < s.n; i++)
-        if (!((s.p[i] >= '0' && s.p[i] <= '9') || s.p[i] == '.' || s.p[i] == 'e' || s.p[i] == '+' ||
-              (s.p[i] == '-' && (i == 0 || s.p[i - 1] == 'e'))))
+        if (!((s.p[i] >= '0' && s.p[i] <= '9') || s.p[i] == '.' || (s.p[i] == ',' && i > 0) ||
+              s.p[i] == 'e' || s.p[i] == '+' || (s.p[i] == '-' && (i == 0 || s.p[i - 1] == 'e'))))
             return ts_slice_is(s, "NaN");
     return true;
 }

@@ -69,12 +69,27 @@ static void test_csvread__a_very_long_field_pushes_its_row_only(void **state)
             "a  b\n0123456789012345678901234567890123456789012345678901234567890123456789  1\ny  2\n");
 }
 
+static void test_csvread__sizes_and_thousands_are_numbers(void **state)
+{
+    struct ts_buf out;
+    (void)state;
+    ts_buf_init(&out, 0);
+    tsd_csv_table(TS_SLICE_LIT("m,bytes,n,x,last\na,\"1.5 KiB\",\"1,234\",5 apples,1\nb,12 bytes,7,6,20\n"),
+                  1, &out);
+    ts_buf_char(&out, 0);
+    assert_string_equal(out.p, "m     bytes      n  x         last\n"
+                               "a   1.5 KiB  1,234  5 apples     1\n"
+                               "b  12 bytes      7  6           20\n");
+    ts_buf_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_csvread__fields_come_out_of_their_quotes),
         cmocka_unit_test(test_csvread__columns_are_aligned),
         cmocka_unit_test(test_csvread__a_very_long_field_pushes_its_row_only),
+        cmocka_unit_test(test_csvread__sizes_and_thousands_are_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""tsd metrics, tsd status and tsd top: over a real daemon, over one that answers /api/tsd/* and /api/stats with known figures, in a pipe and on a terminal."""
+import fcntl
+import http.server
+import json
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import termios
+import threading
+import time
+
+from metakit import check, end, holds
+from tsdtest import Daemon, binary, free_port
+
+NAMES = ("web.hits", "web.bytes", "sys.cpu.user")
+STATUS = {
+    "version": "9.8.7", "started": 1793620800000, "now": 1793620800000 + 93784000, "compat": False,
+    "health": {"ok": False, "problems": [{"what": "the disk is full", "action": "free 2 GB"}]},
+    "rates": {"points_in": 1234.5, "points_out": 12, "requests": 3},
+    "totals": {"points": 12345678, "series": 1000, "metrics": 3, "files": 34, "bytes_on_disk": 3 << 30, "bytes_per_point": 1.5},
+    "refused": [{"reason": "max_series", "count": 17, "example": "put x 1 1 a=b", "when": 1793620800000}],
+    "memory": [{"account": "queries", "used": 1 << 20, "limit": 1 << 30}],
+    "shards": [{"shard": 0, "series": 500, "memstore_bytes": 2048, "log_bytes": 4096}],
+    "windows": [{"start": 1793577600000, "end": 1793664000000, "files": 2, "bytes": 1 << 20, "points": 99}],
+    "times": {"flush": {"count": 5, "p50": 1, "p99": 20, "max": 21}},
+    "queries": {"running": [{"id": 7, "text": "sum:web.hits", "client": "127.0.0.1:9", "ms": 1500}], "slow": []},
+    "connections": {"open": 3, "max": 1000}, "remote": {"kind": "hbase", "reachable": False, "backlog_points": 12, "backlog_bytes": 2048},
+    "config": [{"key": "port", "value": "4243", "default": "4242", "changed": True}, {"key": "bind", "value": "x", "default": "x", "changed": False}]}
+
+
+class Fake(http.server.BaseHTTPRequestHandler):
+    """Answers as the contract of /api/tsd says; counters grow with each request."""
+    asked = []
+    points = 1000
+
+    def do_GET(self):
+        Fake.asked.append(self.path)
+        Fake.points += 500
+        path = self.path.split("?")[0]
+        body = {"/api/tsd/status": STATUS, "/api/version": {"version": "9.8.7"},
+                "/api/stats": [{"metric": "tsd.datapoints.added", "value": str(Fake.points), "tags": {"type": "all"}},
+                               {"metric": "tsd.rpc.received", "value": 7, "tags": {"type": "telnet"}}],
+                "/api/tsd/metrics": {"metrics": [{"metric": n, "series": 2, "points": Fake.points, "bytes": 1536, "first": 1793577600000,
+                                                  "last": 1793620800000, "kind": "count", "unit": "hits"} for n in NAMES], "more": True, "total": 9}}.get(path)
+        text = json.dumps(body if body is not None else {"error": {"code": 404, "message": "Endpoint not found"}}).encode()
+        self.send_response(200 if body is not None else 404)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *args):
+        pass
+
+
+def run(*args, env=None):
+    p = subprocess.run([binary(), *args], capture_output=True, text=True, timeout=120, env=dict(os.environ, **(env or {})))
+    return p.returncode, p.stdout, p.stderr
+
+
+class Terminal:
+    """A command on a pseudo-terminal of 40 rows and 100 columns."""
+
+    def __init__(self, *args, env=None):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.environ.update(dict(TERM="xterm", **(env or {})))
+            os.execv(binary(), [binary(), *args])
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+        self.text = ""
+
+    def until(self, what, seconds=60):
+        """Read until the pattern was seen, or to the end (what None)."""
+        stop = time.monotonic() + seconds
+        while time.monotonic() < stop and not (what and re.search(what, self.text)):
+            if select.select([self.fd], [], [], 0.2)[0]:
+                try:
+                    piece = os.read(self.fd, 65536)
+                except OSError:
+                    piece = b""
+                if not piece:
+                    return what is None
+                self.text += piece.decode()
+        return what is not None and re.search(what, self.text) is not None
+
+    def key(self, text):
+        os.write(self.fd, text.encode())
+
+    def code(self):
+        self.until(None)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def real_daemon():
+    """Without figures a metric has its name; figures that /api/stats has are shown."""
+    with Daemon() as d:
+        d.send("".join("put %s 1793620800 1 host=a\nput %s 1793620860 1 host=b\n" % (n, n) for n in NAMES))
+        d.sync()
+        port = ("--port", str(d.port))
+        code, out, err = run("metrics", *port)
+        check("metrics: code", (code, err), (0, ""))
+        check("metrics: names", [line.split()[0] for line in out.splitlines()[1:]], sorted(NAMES))
+        check("a part of a name", run("metrics", "WEB", "--format", "csv", *port)[1].count("web."), 2)
+        check("a pattern", [line.split()[0] for line in run("metrics", "*.b*", *port)[1].splitlines()[1:]], ["web.bytes"])
+        check("one character", [line.split()[0] for line in run("metrics", "web.hit?", *port)[1].splitlines()[1:]], ["web.hits"])
+        code, out, err = run("metrics", "nothing*", *port)
+        holds("no metric fits", code == 0 and not out and "no metric has" in err, (code, out, err))
+        code, out, err = run("metrics", "--limit", "2", *port)
+        holds("there are more", len(out.splitlines()) == 3 and "--limit is 2" in err, (out, err))
+        code, out, err = run("status", *port)
+        holds("status", code == 0 and re.search(r"^version +tsd \d", out) and re.search(r"stored +6 points, 6 series, 3 metrics", out), out + err)
+        status = json.loads(run("status", "--format", "json", *port)[1])
+        check("status as JSON", (status["totals"]["series"], status["totals"]["metrics"]), (6, 3))
+        code, out, err = run("top", "--interval", "0.1", *port)
+        holds("top in a pipe", code == 0 and re.search(r"points in +[0-9.]+ +6\n", out) and "\033" not in out, out + err)
+
+
+def known_figures(port):
+    """Everything that the daemon says is shown."""
+    code, out, err = run("status", *port)
+    for part in ("tsd 9.8.7, up 1 d 2 h", "not ok", "the disk is full: free 2 GB", "1,235 points/s in", "12,345,678 points", "3.0 GiB on disk",
+                 "1.5 bytes a point", "3 open", "1,000 at most", "hbase does not answer", "max_series", "put x 1 1 a=b", "queries", "1.0 MiB", "1.0 GiB",
+                 "sum:web.hits", "127.0.0.1:9", "flush", "4243", "2026-11-02T00:00:00Z"):
+        holds("status has " + part, part in out, out + err)
+    holds("keys with their defaults are not shown", "bind" not in out, out)
+    holds("no escape sequences in a pipe", "\033" not in out, out)
+    check("JSON is the daemon's", json.loads(run("status", "-f", "json", *port)[1]), STATUS)
+    code, out, err = run("metrics", "web.*", "--sort", "bytes", "-n", "7", *port)
+    check("metrics that fit", [line.split()[0] for line in out.splitlines()[1:]], ["web.hits", "web.bytes"])
+    holds("a metric's figures", re.search(r"web\.hits +count +hits +2 +[\d,]+ +1\.5 KiB +2026-11-02T00:00:00Z +2026-11-02T12:00:00Z", out), out)
+    check("the request", [p for p in Fake.asked if "metrics" in p][-1], "/api/tsd/metrics?limit=7&sort=bytes&match=web.")
+    holds("CSV has plain numbers", re.search(r"^web\.hits,count,hits,2,\d+,1536,1793577600000,1793620800000$", run("metrics", "-f", "csv", *port)[1], re.M), out)
+    code, out, err = run("top", "-i", "0.2", *port)
+    row = re.search(r"points in +([\d,.]+) +([\d,]+)", out)
+    holds("a rate from two views", row and float(row.group(1).replace(",", "")) > 0, out + err)
+    holds("rates of metrics", re.search(r"metric +points_per_s +series", out) and "Running queries" in out, out)
+
+
+def terminal(port, server):
+    """Colours, keys, a daemon that goes away."""
+    t = Terminal("status", *port)
+    check("status on a terminal", t.code(), 0)
+    holds("colours", "\033[1mversion" in t.text and "\033[31mnot ok\033[0m" in t.text, t.text)
+    t = Terminal("status", *port, env={"NO_COLOR": "1"})
+    holds("NO_COLOR", t.code() == 0 and "\033" not in t.text, t.text)
+    t = Terminal("top", "-i", "0.2", *port)
+    holds("top draws", t.until("(?s)Running queries.*q quits.*Running queries.*q quits"), t.text[-3000:])
+    server.shutdown()
+    server.server_close()
+    holds("top says that the daemon has gone", t.until("no daemon answers at"), t.text[-2000:])
+    t.key("q")
+    check("q ends it", t.code(), 0)
+    holds("the screen is as it was", t.text.endswith("\033[?25h\033[?1049l"), t.text[-200:])
+
+
+def nobody():
+    """A sentence that says what to do."""
+    port = str(free_port())
+    for command in (("metrics",), ("status",), ("top",)):
+        code, out, err = run(*command, "--port", port)
+        holds(command[0] + " without a daemon", code == 1 and not out and "no daemon answers at 127.0.0.1:%s (start one with tsd serve" % port in err, (code, out, err))
+    for args in (("top", "-i", "0"), ("top", "x"), ("metrics", "a", "b"), ("metrics", "-n", "0"), ("metrics", "--sort", "size"), ("status", "-f", "csv")):
+        check("usage: " + " ".join(args), run(*args)[0], 2)
+
+
+def main():
+    real_daemon()
+    nobody()
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Fake)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    port = ("--port", str(server.server_port))
+    known_figures(port)
+    terminal(port, server)
+    end("tsd metrics, status and top")
+
+
+main()

@@ -434,9 +434,11 @@ static const struct tsd_cmd commands[] = {
      .run = tsd_collect_run},
     {.name = "version",
      .summary = "Print the version of this program.",
-     .usage = "",
+     .usage = "[--build]",
+     .opts = tsd_version_opts,
      .examples = "tsd version\n"
-                 "tsd --version",
+                 "tsd --version\n"
+                 "tsd version --build",
      .run = tsd_version_run},
     {.name = "help",
      .also = "man usage",

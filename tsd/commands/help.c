@@ -1,12 +1,10 @@
 /*
- * help.c - tsd help [COMMAND]: pages printed from the table of commands; tsd version.
+ * help.c - tsd help [COMMAND]: pages printed from the table of commands.
  *
  * Threads    the main thread
  * Not here   the form of a page (cmd.c), its texts (main.c)
  */
 #include "tsd/commands/cmd.h"
-
-#include "tsd/daemon/version.h"
 
 int tsd_help_run(const struct tsd_args *args)
 {
@@ -27,17 +25,5 @@ int tsd_help_run(const struct tsd_args *args)
         tsd_cmd_page(cmd, &text);
     else
         tsd_cmd_list(args->table, &text);
-    return tsd_print_page(&text);
-}
-
-/* --- tsd version: the two lines that the line protocol's version answers too --- */
-
-int tsd_version_run(const struct tsd_args *args)
-{
-    if (args->n_words)
-        return tsd_usage(args, "version takes no words");
-    struct ts_buf text;
-    ts_buf_init(&text, 0);
-    tsd_version_text(false, &text);
     return tsd_print_page(&text);
 }

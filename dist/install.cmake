@@ -1,7 +1,8 @@
-# What cmake --install writes besides the program: documents, units, the daemon's user, the configuration. Included by CMakeLists.txt.
+# What cmake --install writes besides the program: documents, dashboards, units, the daemon's user, the configuration. Included by CMakeLists.txt.
 file(GLOB TSD_DOCUMENTS CONFIGURE_DEPENDS docs/*.md)
 install(FILES README.md LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${TSD_DOCUMENTS} docs/openapi.yaml DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
+install(DIRECTORY dist/grafana DESTINATION ${CMAKE_INSTALL_DATADIR}/tsd)
 
 set(TSD_BIN ${CMAKE_INSTALL_FULL_BINDIR}/tsd)
 foreach(unit tsd tsd-collect)

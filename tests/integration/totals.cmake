@@ -1,7 +1,7 @@
 # Totals and thinned series against plain counts, real daemon.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 if(TARGET tsd)
-  foreach(name totals thin zones documents)
+  foreach(name totals thin zones documents dashboards)
     add_test(NAME integration_${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/integration/${name}.py)
     set_tests_properties(integration_${name} PROPERTIES TIMEOUT 900 ENVIRONMENT "TSD=$<TARGET_FILE:tsd>")
   endforeach()

@@ -66,21 +66,22 @@ def base_root(deb):
 class Root:
     """A folder with a Debian in it."""
 
-    def __init__(self, archive):
+    def __init__(self, archive, systemd=True):
         self.dir = tempfile.mkdtemp(prefix="tsd-package.")
         # devices of the archive are left out: those of this machine are mounted
         sh("tar", "-xf", archive, "-C", self.dir, "--exclude=./dev/*")
         for name, kind in (("proc", "proc"), ("sys", "sysfs")):
             sh("mount", "-t", kind, name, self.dir + "/" + name)
         sh("mount", "--rbind", "/dev", self.dir + "/dev")
-        os.makedirs(self.dir + "/run/systemd/system")
-        shutil.copy(HERE + "/systemctl", self.dir + "/usr/bin/systemctl")
+        if systemd:
+            os.makedirs(self.dir + "/run/systemd/system")
+            shutil.copy(HERE + "/systemctl", self.dir + "/usr/bin/systemctl")
 
     def remove(self):
-        if self.pid():
+        if os.path.exists(self.path("/run/%s.pid" % UNIT)) and self.pid():
             self.run("systemctl stop " + UNIT)
-        sh("umount", "-R", self.path("/dev"))
-        sh("umount", self.path("/proc"), self.path("/sys"))
+        for name in ("/dev", "/proc", "/sys"):  # at once, even if a test that failed left a process behind
+            sh("umount", "-R", "-l", self.path(name))
         sh("rm", "-rf", "--one-file-system", self.dir)
 
     def path(self, name):

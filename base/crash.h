@@ -1,7 +1,7 @@
 /*
  * crash.h - one line on standard error when a fatal signal ends the program.
  *
- *   tsd: fatal signal 11 (SIGSEGV) at address 0x10, code 0x7f31, thread tsd-worker-0, version 0.1.0
+ *   tsd: fatal signal 11 (SIGSEGV) at address 0x10, code 0x7f31, thread tsd-worker-0, version 0.2.0
  *
  * Without it a crash leaves no trace in the log. "code" is the instruction's distance from the start of the program's
  * image: addr2line -e tsd CODE finds the source line. A signal that another process sent has "sent by process N"

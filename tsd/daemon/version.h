@@ -7,7 +7,7 @@
 #include "base/buf.h"
 
 #ifndef TSD_VERSION
-#define TSD_VERSION "0.1.0"
+#define TSD_VERSION "unknown" /* CMakeLists.txt has the number */
 #endif
 #ifndef TSD_REVISION
 #define TSD_REVISION "release"

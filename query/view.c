@@ -85,6 +85,20 @@ int qry_view_known(const struct qry_view *view, enum sto_uid_kind kind, struct t
     return 0;
 }
 
+void qry_view_known_names(const struct qry_view *view, enum sto_uid_kind kind, struct ts_slice prefix,
+                          void (*each)(void *arg, uint32_t id, struct ts_slice name), void *arg)
+{
+    const struct qry_view_names *t = &view->names[kind];
+    sto_uid_suggest(view->cat, kind, prefix, SIZE_MAX, each, arg);
+    for (size_t i = 0; i < t->n; i++) {
+        struct ts_slice name = t->names[i];
+        uint32_t id;
+        if (name.n >= prefix.n && ts_slice_eq((struct ts_slice){name.p, prefix.n}, prefix) &&
+            sto_uid_find(view->cat, kind, name, &id) < 0) /* it may have come into the catalog since */
+            each(arg, STO_FOREIGN + (uint32_t)i, name);
+    }
+}
+
 static int names_grow(struct qry_view *view, struct qry_view_names *t, struct ts_error *err)
 {
     size_t n = t->n_slots ? t->n_slots * 2 : FEW_SLOTS;

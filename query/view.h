@@ -136,6 +136,20 @@ struct qry_view_ask {
  */
 int qry_view_add(struct qry_view *view, const struct qry_view_ask *ask, struct qry_budget *budget,
                  roaring_bitmap_t *set, struct ts_error *err);
+/* Which buckets qry_view_add_buckets looks for. Everything is borrowed until return. */
+struct qry_view_buckets {
+    struct ts_slice metric;                 /* the visible metric */
+    const struct sto_series *const *series; /* n_series of it */
+    size_t n_series;
+    int64_t from_ms, to_ms; /* of the histograms, inclusive */
+};
+/** Find the buckets that histograms of these series have in the remote store: their internal metrics and series are known to the view then. Does
+ * nothing without a remote store. Errors as qry_view_add. Blocks: reads the histograms, some hundred series a call. */
+int qry_view_add_buckets(struct qry_view *view, const struct qry_view_buckets *ask, struct qry_budget *budget,
+                         struct ts_error *err);
+/** Report the names that begin with prefix among those of the catalog and those found so far, each once, in no particular order. */
+void qry_view_known_names(const struct qry_view *view, enum sto_uid_kind kind, struct ts_slice prefix,
+                          void (*each)(void *arg, uint32_t id, struct ts_slice name), void *arg);
 /** Report the names that begin with prefix, at most max of the catalog and max of the remote store, each once, in
  * no particular order. */
 int qry_view_suggest(struct qry_view *view, enum sto_uid_kind kind, struct ts_slice prefix, size_t max,

@@ -13,9 +13,12 @@
  *
  * Series are identified by their names, since the catalog's numbers mean nothing elsewhere. A remote store
  * with ids of its own may cache them by `key`, the number of the series in the catalog, which never refers to
- * another series while the remote store is open. Rollups and buckets of histograms are series of internal
- * metrics, whose names begin with byte 1; a remote store that has other tables or formats for them stores
- * them there.
+ * another series while the remote store is open.
+ *
+ * Rollups and buckets of histograms are series of internal metrics (storage/internal.h). A remote store that has other tables or
+ * formats for them stores them there, and returns them as such series. One that keeps all buckets of a histogram in one place
+ * puts each bucket into what is there, so that buckets may come in several shipments, also at the same time; buckets that nobody
+ * has sent stay as they are. A delete of bucket "u", which every histogram has, deletes the whole histogram.
  *
  * Order      of two writes to one time the one that the remote store applies later wins, whoever sent it
  * Values     points are PUTs (never additions); each time occurs once in a row
@@ -134,12 +137,17 @@ struct sto_fetch {
     const struct sto_remote_cond *conds; /* a series must match all of them; used if series is NULL */
     size_t n_conds;
     int64_t from_ms, to_ms; /* from <= t <= to; STO_MIN_TS_MS..STO_MAX_TS_MS */
-    /* return one row without cells for each series that has points in the hours of the range */
+    /* return one row without cells for each series that has points in the hours of the range. Of a bucket of histograms
+     * these may be all series that have histograms there */
     bool series_only;
     /* end at the first row in the hours of the range, and return it with its metric alone (pos
      * SIZE_MAX). A row counts whatever it has: a point, but also an annotation or a histogram alone. Costs little, however many rows there
      * are; use it to ask whether there is anything */
     bool any_row;
+    /* Read all buckets of the histograms of a metric: `metric` is the beginning of their names (sto_internal_buckets), `series` are
+     * series of the visible metric, and rows are those of the buckets' series, each with its own metric; pos is that of the
+     * visible series. With series_only there is one row for each bucket that a series has */
+    bool all_buckets;
     /* NULL: no annotations. Otherwise it is called with arg of the call for each annotation of these series that starts in
      * from <= start <= to, in any order, also where there are no points; not with series_only or any_row. One that cannot be read is
      * left out and counted (status). Those with a start time that the remote store keeps in another hour than that of the

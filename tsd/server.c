@@ -155,6 +155,7 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
     d->protocols = tsd_protocols;
     TS_TRY(tsd_settings_load(conf, &d->set, err));
     TS_TRY(tsd_hbase_load(conf, &d->hbase_set, err));
+    d->hbase_set.opts.histogram_codec = d->set.histograms.on ? d->set.histograms.codec : -1;
     TS_TRY(tsd_hbase_rules(conf, &d->set.rules, err));
     TS_TRY(server_check_descriptors(d->set.n_workers, err));
     ts_tz_set_default(d->set.zone);

@@ -42,7 +42,6 @@ void qry_delete_target_range(const struct qry_spec *spec, int64_t *out_from_ms, 
 
 /* State of a request. */
 struct searching {
-    struct sto_store *st;        /* the query */
     struct sto_snap *snap;       /* of it */
     struct qry_budget *budget;   /* of the request */
     const struct qry_plan *plan; /* series that are read now */
@@ -106,29 +105,40 @@ static int find_plan(struct searching *s, struct qry_plan *plan, struct ts_error
     return qry_read(&rd, err);
 }
 
-/* Find the rollups and buckets of histograms that belong to the series of a plan. */
-static int find_internal(struct searching *s, const struct qry_plan *visible, unsigned kinds,
-                         struct ts_error *err)
+/* Find the targets of an internal metric. counts: its points are counted. */
+static int find_metric(struct searching *s, const struct qry_plan *visible, struct ts_slice metric,
+                       bool counts, struct ts_error *err)
 {
-    struct sto_catalog *cat = sto_store_catalog(s->st);
-    struct qry_view *view = visible->spec->view;
+    struct qry_plan plan = *visible;
+    s->target.counts = counts;
+    TS_TRY(qry_plan_rollup(&plan, metric, s->budget, err));
+    return find_plan(s, &plan, err);
+}
+
+/* Find the rollups that belong to the series of a plan. */
+static int find_rollups(struct searching *s, const struct qry_plan *visible, struct ts_error *err)
+{
+    const struct qry_view *view = visible->spec->view;
     const struct qry_internal_metric *list;
     size_t n;
-    int rc = 0;
-    if (!(kinds & (QRY_KIND_ROLLUPS | QRY_KIND_HISTOGRAMS)))
-        return 0;
-    qry_internal_list(cat, qry_view_name(view, STO_UID_METRIC, visible->metric), visible->arena, &list, &n);
-    for (size_t i = 0; i < n && rc == 0; i++) {
-        struct qry_plan plan = *visible;
-        bool rollup = list[i].parts.kind == QRY_INTERNAL_ROLLUP;
-        s->target.kind = rollup ? QRY_KIND_ROLLUPS : QRY_KIND_HISTOGRAMS;
-        s->target.counts = rollup || ts_slice_is(list[i].parts.detail, "u");
-        if (!(kinds & s->target.kind))
-            continue;
-        TS_TRY(qry_plan_rollup(&plan, list[i].name, s->budget, err));
-        rc = find_plan(s, &plan, err);
-    }
-    return rc;
+    s->target.kind = QRY_KIND_ROLLUPS;
+    qry_internal_list(view->cat, qry_view_name(view, STO_UID_METRIC, visible->metric), visible->arena, &list,
+                      &n);
+    for (size_t i = 0; i < n; i++)
+        if (list[i].parts.kind == STO_INTERNAL_ROLLUP)
+            TS_TRY(find_metric(s, visible, list[i].name, true, err));
+    return 0;
+}
+
+/* Find the buckets of histograms that belong to the series of a plan. */
+static int find_buckets(struct searching *s, const struct qry_plan *visible, struct ts_error *err)
+{
+    struct qry_buckets buckets;
+    s->target.kind = QRY_KIND_HISTOGRAMS;
+    TS_TRY(qry_plan_buckets(visible, s->target.from_ms, s->target.to_ms, s->budget, &buckets, err));
+    for (size_t i = 0; i < buckets.n; i++)
+        TS_TRY(find_metric(s, visible, buckets.metrics[i], buckets.b[i].kind == STO_BUCKET_UNDER, err));
+    return 0;
 }
 
 static int find_sub(struct searching *s, const struct qry_spec *spec, size_t index, struct ts_error *err)
@@ -143,7 +153,9 @@ static int find_sub(struct searching *s, const struct qry_spec *spec, size_t ind
     s->target.sub = index;
     int rc = qry_plan_select(spec, index, NULL, 0, s->budget, &arena, &plan, err);
     if (rc == 0)
-        rc = find_internal(s, &plan, kinds, err);
+        rc = kinds & QRY_KIND_ROLLUPS ? find_rollups(s, &plan, err) : 0;
+    if (rc == 0 && (kinds & QRY_KIND_HISTOGRAMS))
+        rc = find_buckets(s, &plan, err);
     s->target.kind = QRY_KIND_POINTS;
     s->target.counts = true;
     if (rc == 0 && (kinds & QRY_KIND_POINTS))
@@ -159,7 +171,7 @@ int qry_delete_find(struct sto_store *st, const struct qry_spec *spec, struct qr
     struct qry_view view;
     struct qry_spec copy;
     spec = qry_view_use(&view, st, limit, spec, &copy);
-    struct searching s = {.st = st, .snap = sto_snap_take(st), .budget = &budget, .each = each, .arg = arg};
+    struct searching s = {.snap = sto_snap_take(st), .budget = &budget, .each = each, .arg = arg};
     int rc = 0;
     qry_budget_init(&budget, limit);
     qry_delete_target_range(spec, &s.target.from_ms, &s.target.to_ms);

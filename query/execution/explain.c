@@ -10,6 +10,7 @@
 
 #include "query/execution/histogram.h"
 #include "query/execution/rollup.h"
+#include "query/execution/select.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,11 +109,11 @@ static int price(struct sto_snap *snap, const struct qry_plan *p, struct pricing
 static int explain_histogram(struct sto_snap *snap, struct qry_budget *budget, const struct qry_plan *visible,
                              struct pricing *pr, struct ts_error *err)
 {
-    struct qry_view *view = visible->spec->view;
     struct qry_buckets buckets;
+    int64_t from_ms, to_ms;
     TS_TRY(qry_histogram_check(visible->sub, err));
-    TS_TRY(qry_buckets_find(view, qry_view_name(view, STO_UID_METRIC, visible->metric), visible->arena,
-                            &buckets, err));
+    qry_select_range(visible->spec, visible->sub, &from_ms, &to_ms);
+    TS_TRY(qry_plan_buckets(visible, from_ms, to_ms, budget, &buckets, err));
     pr->e->reads = "histograms";
     for (size_t b = 0; b < buckets.n; b++) {
         struct qry_plan p = *visible;

@@ -10,6 +10,7 @@
 #include "query/execution/internal_metric.h"
 #include "query/execution/labels.h"
 #include "query/execution/rollup.h"
+#include "query/execution/select.h"
 #include "query/sort.h"
 
 #include <math.h>
@@ -17,74 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- names --- */
-
-void qry_float_print(float f, struct ts_buf *out)
-{
-    char text[TS_NUM_TEXT_BYTES], shortest[32];
-    double d = (double)f;
-    for (int digits = 1; digits <= 9; digits++) { /* 9 digits distinguish any two float32 */
-        (void)snprintf(shortest, sizeof shortest, "%.*e", digits - 1, (double)f);
-        struct ts_num v;
-        if (ts_num_parse(ts_slice_str(shortest), &v, NULL) < 0)
-            continue;
-        d = ts_num_double(v);
-        if ((float)d == f)
-            break;
-    }
-    (void)ts_buf_append(out, text, ts_num_print_java(d, text));
-}
-
-void qry_bucket_print(const struct qry_bucket *b, struct ts_buf *out)
-{
-    if (b->kind != QRY_BUCKET_RANGE) {
-        ts_buf_char(out, b->kind == QRY_BUCKET_UNDER ? 'u' : 'o');
-        return;
-    }
-    qry_float_print(b->lower, out);
-    ts_buf_char(out, ',');
-    qry_float_print(b->upper, out);
-}
-
-static bool bound_parse(struct ts_slice s, float *out)
-{
-    struct ts_num v;
-    if (!s.n || ts_num_parse(s, &v, NULL) < 0)
-        return false;
-    *out = (float)ts_num_double(v);
-    return isfinite(*out);
-}
-
-bool qry_bucket_parse(struct ts_slice s, struct qry_bucket *out)
-{
-    *out = (struct qry_bucket){.kind = QRY_BUCKET_RANGE};
-    if (s.n == 1 && ((s.p[0] | 0x20) == 'u' || (s.p[0] | 0x20) == 'o')) {
-        out->kind = (s.p[0] | 0x20) == 'u' ? QRY_BUCKET_UNDER : QRY_BUCKET_OVER;
-        return true;
-    }
-    const char *comma = s.n ? memchr(s.p, ',', s.n) : NULL;
-    if (!comma)
-        return false;
-    struct ts_slice lower = {s.p, (size_t)(comma - s.p)},
-                    upper = {comma + 1, s.n - (size_t)(comma - s.p) - 1};
-    return bound_parse(lower, &out->lower) && bound_parse(upper, &out->upper);
-}
-
-int qry_bucket_cmp(const struct qry_bucket *a, const struct qry_bucket *b)
-{
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    if (a->lower != b->lower)
-        return a->lower < b->lower ? -1 : 1;
-    return (a->upper > b->upper) - (a->upper < b->upper);
-}
-
 /* --- buckets of a metric --- */
 
 struct finder {
     struct ts_arena *arena;
     struct found {
-        struct qry_bucket b;
+        struct sto_bucket b;
         struct ts_slice metric;
     } * found;
     size_t n, cap;
@@ -93,11 +32,11 @@ struct finder {
 static void find_one(void *arg, uint32_t id, struct ts_slice name)
 {
     struct finder *f = arg;
-    struct qry_internal h;
+    struct sto_internal h;
     struct found one = {.metric = name};
     (void)id;
-    if (!qry_internal_parse(name, &h) || h.kind != QRY_INTERNAL_HISTOGRAM ||
-        !qry_bucket_parse(h.detail, &one.b))
+    if (!sto_internal_parse(name, &h) || h.kind != STO_INTERNAL_HISTOGRAM ||
+        !sto_bucket_parse(h.detail, &one.b))
         return;
     if (f->n == f->cap) {
         f->cap = f->cap ? f->cap * 2 : 32;
@@ -108,17 +47,17 @@ static void find_one(void *arg, uint32_t id, struct ts_slice name)
 
 static int cmp_found(const void *a, const void *b)
 {
-    return qry_bucket_cmp(&((const struct found *)a)->b, &((const struct found *)b)->b);
+    return sto_bucket_cmp(&((const struct found *)a)->b, &((const struct found *)b)->b);
 }
 
-int qry_buckets_find(struct qry_view *view, struct ts_slice metric, struct ts_arena *arena,
-                     struct qry_buckets *out, struct ts_error *err)
+void qry_buckets_find(const struct qry_view *view, struct ts_slice metric, struct ts_arena *arena,
+                      struct qry_buckets *out)
 {
     struct finder f = {.arena = arena};
     struct ts_buf prefix;
     ts_buf_init(&prefix, 0);
-    qry_internal_buckets(metric, &prefix);
-    int rc = qry_view_suggest(view, STO_UID_METRIC, ts_buf_get(&prefix), SIZE_MAX, find_one, &f, err);
+    sto_internal_buckets(metric, &prefix);
+    qry_view_known_names(view, STO_UID_METRIC, ts_buf_get(&prefix), find_one, &f);
     ts_buf_release(&prefix);
     if (f.n)
         qsort(f.found, f.n, sizeof *f.found, cmp_found);
@@ -130,7 +69,21 @@ int qry_buckets_find(struct qry_view *view, struct ts_slice metric, struct ts_ar
         out->metrics[i] = f.found[i].metric;
     }
     ts_free(f.found);
-    return rc;
+}
+
+int qry_plan_buckets(const struct qry_plan *visible, int64_t from_ms, int64_t to_ms,
+                     struct qry_budget *budget, struct qry_buckets *out, struct ts_error *err)
+{
+    struct qry_view *view = visible->spec->view;
+    struct ts_slice metric = qry_view_name(view, STO_UID_METRIC, visible->metric);
+    struct qry_view_buckets ask = {.metric = metric,
+                                   .series = visible->series,
+                                   .n_series = visible->n,
+                                   .from_ms = from_ms,
+                                   .to_ms = to_ms};
+    TS_TRY(qry_view_add_buckets(view, &ask, budget, err));
+    qry_buckets_find(view, metric, visible->arena, out);
+    return 0;
 }
 
 /* --- answers --- */
@@ -148,16 +101,16 @@ int qry_histogram_check(const struct qry_sub *sub, struct ts_error *err)
     return 0;
 }
 
-double qry_histogram_percentile(const struct qry_bucket *b, const double *counts, size_t n, double p)
+double qry_histogram_percentile(const struct sto_bucket *b, const double *counts, size_t n, double p)
 {
     double total = 0, sum = 0;
     if (p < 1 || p > 100)
         return -1;
     for (size_t i = 0; i < n; i++)
-        if (b[i].kind == QRY_BUCKET_RANGE)
+        if (b[i].kind == STO_BUCKET_RANGE)
             total += counts[i];
     for (size_t i = 0; i < n && total > 0; i++) {
-        if (b[i].kind != QRY_BUCKET_RANGE)
+        if (b[i].kind != STO_BUCKET_RANGE)
             continue;
         sum += counts[i];
         if (sum * 100 >= p * total) {
@@ -244,7 +197,7 @@ static int emit_percentiles(const struct qry_sub *sub, const struct qry_buckets 
         ts_buf_clear(&name);
         ts_buf_slice(&name, metric);
         ts_buf_str(&name, "_pct_");
-        qry_float_print((float)sub->percentiles[i], &name);
+        sto_float_print((float)sub->percentiles[i], &name);
         for (size_t row = 0; row < t->n && rc >= 0; row++) {
             double d = qry_histogram_percentile(buckets->b, t->counts + row * buckets->n, buckets->n,
                                                 sub->percentiles[i]);
@@ -267,16 +220,16 @@ static int emit_buckets(const struct qry_buckets *buckets, const struct table *t
     int rc = 0;
     ts_buf_init(&name, 0);
     for (size_t i = 0; i < buckets->n && rc >= 0; i++) {
-        const struct qry_bucket *b = &buckets->b[i];
+        const struct sto_bucket *b = &buckets->b[i];
         ts_buf_clear(&name);
         ts_buf_slice(&name, metric);
         ts_buf_char(&name, '_');
-        if (b->kind == QRY_BUCKET_RANGE) {
-            qry_float_print(b->lower, &name);
+        if (b->kind == STO_BUCKET_RANGE) {
+            sto_float_print(b->lower, &name);
             ts_buf_char(&name, '_');
-            qry_float_print(b->upper, &name);
+            sto_float_print(b->upper, &name);
         } else {
-            ts_buf_str(&name, b->kind == QRY_BUCKET_UNDER ? "UNDERFLOW" : "OVERFLOW");
+            ts_buf_str(&name, b->kind == STO_BUCKET_UNDER ? "UNDERFLOW" : "OVERFLOW");
         }
         for (size_t row = 0; row < t->n; row++) {
             double c = t->counts[row * buckets->n + i];
@@ -349,12 +302,12 @@ int qry_histogram_read(struct sto_snap *snap, struct ts_pool *pool, const struct
                        struct qry_budget *budget, struct ts_arena *arena, struct qry_histogram *out,
                        struct ts_error *err)
 {
-    struct qry_view *view = spec->view;
+    int64_t from_ms, to_ms;
     *out = (struct qry_histogram){.budget = budget};
     TS_TRY(qry_histogram_check(&spec->subs[s], err));
     TS_TRY(qry_plan_select(spec, s, NULL, 0, budget, arena, &out->visible, err));
-    TS_TRY(qry_buckets_find(view, qry_view_name(view, STO_UID_METRIC, out->visible.metric), arena,
-                            &out->buckets, err));
+    qry_select_range(spec, &spec->subs[s], &from_ms, &to_ms);
+    TS_TRY(qry_plan_buckets(&out->visible, from_ms, to_ms, budget, &out->buckets, err));
     TS_TRY(read_buckets(out, snap, pool, budget, err));
     for (size_t b = 0; b < out->buckets.n; b++) {
         const struct qry_plan *p = &out->runs[b].plan;

@@ -1,5 +1,5 @@
 /*
- * histogram.h - histograms: names of buckets, and queries for percentiles and buckets.
+ * histogram.h - histograms: queries for percentiles and buckets.
  *
  * The counts of each bucket are stored as an ordinary series (internal_metric.h), so histograms are added by adding series. Every
  * histogram has the buckets "u" and "o", whose counts may be 0; their points show at which times histograms exist.
@@ -11,39 +11,28 @@
 #define QUERY_EXECUTION_HISTOGRAM_H
 
 #include "query/execution/run.h"
-
-enum qry_bucket_kind { QRY_BUCKET_UNDER, QRY_BUCKET_OVER, QRY_BUCKET_RANGE };
-
-/* One bucket: lower <= value < upper. */
-struct qry_bucket {
-    enum qry_bucket_kind kind;
-    float lower, upper; /* bounds; only with QRY_BUCKET_RANGE */
-};
-/** Append a float32 as Java prints it: the shortest digits that give the same float32 again. */
-void qry_float_print(float f, struct ts_buf *out);
-/** Append the name of a bucket as internal metrics contain it: "u", "o", "0.0,10.0". */
-void qry_bucket_print(const struct qry_bucket *b, struct ts_buf *out);
-/** Parse such a name; false if it is malformed. */
-bool qry_bucket_parse(struct ts_slice s, struct qry_bucket *out);
-/** Compare by lower, then by upper bound; underflow and overflow come first. */
-int qry_bucket_cmp(const struct qry_bucket *a, const struct qry_bucket *b);
+#include "storage/internal.h"
 
 /** Check that a sub query for histograms is valid. TS_EINVAL with OpenTSDB's text. */
 int qry_histogram_check(const struct qry_sub *sub, struct ts_error *err);
 
 /* The stored buckets of a metric. */
 struct qry_buckets {
-    struct qry_bucket *b;     /* ascending; in the arena */
+    struct sto_bucket *b;     /* ascending; in the arena */
     struct ts_slice *metrics; /* their internal metrics */
     size_t n;                 /* number of buckets */
 };
-/** Find all buckets of a metric, here and in the remote store. Errors of qry_view_suggest; *out is empty then. */
-int qry_buckets_find(struct qry_view *view, struct ts_slice metric, struct ts_arena *arena,
-                     struct qry_buckets *out, struct ts_error *err);
+/** Find all buckets of a metric that the catalog has, or the view has found. */
+void qry_buckets_find(const struct qry_view *view, struct ts_slice metric, struct ts_arena *arena,
+                      struct qry_buckets *out);
+/** The same for a plan of visible series, after looking in the remote store for buckets of these series from from_ms to to_ms. Memory of
+ * the plan's arena. Errors of qry_view_add_buckets. */
+int qry_plan_buckets(const struct qry_plan *visible, int64_t from_ms, int64_t to_ms,
+                     struct qry_budget *budget, struct qry_buckets *out, struct ts_error *err);
 
 /** Percentile p (in percent) of the counts of n buckets: the middle of the first bucket whose cumulative share is
  * at least p percent; -1 for p < 1 or p > 100; NaN if all counts are 0. Ignores underflow and overflow. */
-double qry_histogram_percentile(const struct qry_bucket *b, const double *counts, size_t n, double p);
+double qry_histogram_percentile(const struct sto_bucket *b, const double *counts, size_t n, double p);
 
 /* A running histogram query. */
 struct qry_histogram {

@@ -1,42 +1,11 @@
 /*
- * internal_metric.c - names of internal metrics.
+ * internal_metric.c - the internal metrics of a store.
  */
 #include "query/execution/internal_metric.h"
 
 #include <string.h>
 
 #define MARK TS_SLICE_LIT("\1")
-
-void qry_internal_name(const struct qry_internal *h, struct ts_buf *out)
-{
-    bool rollup = h->kind == QRY_INTERNAL_ROLLUP;
-    ts_buf_slice(out, MARK);
-    ts_buf_char(out, (char)h->kind);
-    ts_buf_slice(out, rollup ? h->detail : h->metric);
-    ts_buf_slice(out, MARK);
-    ts_buf_slice(out, rollup ? h->metric : h->detail);
-}
-
-bool qry_internal_parse(struct ts_slice name, struct qry_internal *out)
-{
-    if (!sto_name_internal(name) || name.n < 3 ||
-        (name.p[1] != QRY_INTERNAL_ROLLUP && name.p[1] != QRY_INTERNAL_HISTOGRAM))
-        return false;
-    const char *mark = memchr(name.p + 2, STO_INTERNAL_MARK, name.n - 2);
-    if (!mark)
-        return false;
-    struct ts_slice a = {name.p + 2, (size_t)(mark - name.p) - 2};
-    struct ts_slice b = {mark + 1, (size_t)(name.p + name.n - mark) - 1};
-    bool rollup = name.p[1] == QRY_INTERNAL_ROLLUP;
-    *out = (struct qry_internal){
-        .kind = (enum qry_internal_kind)name.p[1], .metric = rollup ? b : a, .detail = rollup ? a : b};
-    return out->metric.n > 0;
-}
-
-void qry_internal_buckets(struct ts_slice metric, struct ts_buf *out)
-{
-    qry_internal_name(&(struct qry_internal){.kind = QRY_INTERNAL_HISTOGRAM, .metric = metric}, out);
-}
 
 /* A list under construction. */
 struct lister {
@@ -48,8 +17,8 @@ struct lister {
 static void list_one(void *arg, uint32_t id, struct ts_slice name)
 {
     struct lister *l = arg;
-    struct qry_internal h;
-    if (!qry_internal_parse(name, &h) || (l->metric.n && !ts_slice_eq(h.metric, l->metric)))
+    struct sto_internal h;
+    if (!sto_internal_parse(name, &h) || (l->metric.n && !ts_slice_eq(h.metric, l->metric)))
         return;
     if (l->n == l->cap) {
         l->cap = l->cap ? l->cap * 2 : 64;
@@ -102,9 +71,9 @@ static int walk_series(struct walk *w, const struct sto_series *s, struct ts_sli
 static void walk_restore(void *arg, uint32_t id, struct ts_slice name)
 {
     struct walk *w = arg;
-    struct qry_internal h;
+    struct sto_internal h;
     roaring_bitmap_t *set;
-    if (w->rc < 0 || !qry_internal_parse(name, &h) ||
+    if (w->rc < 0 || !sto_internal_parse(name, &h) ||
         (w->rc = sto_select(w->cat, id, NULL, 0, false, NULL, &set, w->err)) < 0)
         return;
     roaring_uint32_iterator_t it;
@@ -119,22 +88,22 @@ static void walk_restore(void *arg, uint32_t id, struct ts_slice name)
 static void walk_rename(void *arg, uint32_t id, struct ts_slice name)
 {
     struct walk *w = arg;
-    struct qry_internal h;
+    struct sto_internal h;
     (void)id;
-    if (w->rc < 0 || !qry_internal_parse(name, &h) || !ts_slice_eq(h.metric, w->from))
+    if (w->rc < 0 || !sto_internal_parse(name, &h) || !ts_slice_eq(h.metric, w->from))
         return;
     ts_buf_clear(&w->text);
     h.metric = w->to;
-    qry_internal_name(&h, &w->text);
+    sto_internal_name(&h, &w->text);
     w->rc = sto_uid_rename(w->cat, STO_UID_METRIC, name, ts_buf_get(&w->text), w->err);
 }
 
 static void walk_delete(void *arg, uint32_t id, struct ts_slice name)
 {
     struct walk *w = arg;
-    struct qry_internal h;
+    struct sto_internal h;
     (void)id;
-    if (w->rc == 0 && qry_internal_parse(name, &h) && ts_slice_eq(h.metric, w->from))
+    if (w->rc == 0 && sto_internal_parse(name, &h) && ts_slice_eq(h.metric, w->from))
         w->rc = sto_uid_delete(w->cat, STO_UID_METRIC, name, w->err);
 }
 

@@ -96,11 +96,11 @@ int qry_rollup_choose(const struct qry_spec *spec, const struct qry_sub *sub, un
 #define MAX_ATTEMPTS 16 /* intervals of rollups that are looked at */
 
 /* Append the name of an internal metric to a list in the arena. */
-static void add_name(struct ts_slice *list, size_t *n, const struct qry_internal *h, struct ts_arena *arena)
+static void add_name(struct ts_slice *list, size_t *n, const struct sto_internal *h, struct ts_arena *arena)
 {
     struct ts_buf name;
     ts_buf_init(&name, 0);
-    qry_internal_name(h, &name);
+    sto_internal_name(h, &name);
     list[(*n)++] = (struct ts_slice){ts_arena_strndup(arena, name.p, name.n), name.n};
     ts_buf_release(&name);
 }
@@ -109,14 +109,14 @@ int qry_rollup_metrics(const struct qry_spec *spec, const struct qry_sub *sub, s
                        const struct ts_slice **out, size_t *out_n, struct ts_error *err)
 {
     struct ts_slice *list = ts_arena_alloc(arena, MAX_ATTEMPTS * sizeof *list);
-    struct qry_internal h = {QRY_INTERNAL_HISTOGRAM, sub->metric, TS_SLICE_LIT("u")};
+    struct sto_internal h = {STO_INTERNAL_HISTOGRAM, sub->metric, TS_SLICE_LIT("u")};
     *out = list;
     *out_n = 0;
     if (qry_sub_is_histogram(sub)) { /* every histogram has this bucket */
         add_name(list, out_n, &h, arena);
         return 0;
     }
-    h.kind = QRY_INTERNAL_ROLLUP;
+    h.kind = STO_INTERNAL_ROLLUP;
     for (unsigned attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
         struct qry_rollup_use use;
         int rc = qry_rollup_choose(spec, sub, attempt, &use, err);
@@ -196,7 +196,9 @@ int qry_plan_rollup(struct qry_plan *p, struct ts_slice internal_metric, struct 
                     struct ts_error *err)
 {
     struct qry_view *view = p->spec->view;
-    if (view->remote)
+    struct sto_internal name;
+    bool is_bucket = sto_internal_parse(internal_metric, &name) && name.kind == STO_INTERNAL_HISTOGRAM;
+    if (view->remote && !is_bucket)
         TS_TRY(find_remote(p, internal_metric, budget, err));
     uint32_t metric = 0;
     bool known = qry_view_known(view, STO_UID_METRIC, internal_metric, &metric) == 0;
@@ -233,7 +235,7 @@ int qry_rollup_plan(const struct qry_rollup_use *use, const char *spec, struct q
 {
     struct ts_buf name;
     struct qry_sub *sub = ts_arena_alloc(p->arena, sizeof *sub);
-    struct qry_internal h = {QRY_INTERNAL_ROLLUP,
+    struct sto_internal h = {STO_INTERNAL_ROLLUP,
                              qry_view_name(p->spec->view, STO_UID_METRIC, p->shown_metric),
                              ts_slice_str(spec)};
     *sub = *p->sub;
@@ -242,7 +244,7 @@ int qry_rollup_plan(const struct qry_rollup_use *use, const char *spec, struct q
     p->sub = sub;
     p->keep_spans = use->divisor[0] != 0;
     ts_buf_init(&name, 0);
-    qry_internal_name(&h, &name);
+    sto_internal_name(&h, &name);
     int rc = qry_plan_rollup(p, ts_buf_get(&name), budget, err);
     ts_buf_release(&name);
     return rc;

@@ -45,8 +45,9 @@ int qry_rollup_choose(const struct qry_spec *spec, const struct qry_sub *sub, un
 int qry_rollup_metrics(const struct qry_spec *spec, const struct qry_sub *sub, struct ts_arena *arena,
                        const struct ts_slice **out, size_t *out_n, struct ts_error *err);
 /** Change a selected plan so that it reads the series of an internal metric instead of its own; groups,
- * labels and TSUIDs remain those of the visible series. Series without an internal one are left out. Cost:
- * one look-up per series. Errors of qry_view_add. */
+ * labels and TSUIDs remain those of the visible series. Series without an internal one are left out. Those of rollups are looked for
+ * in the remote store, those of buckets of histograms must have been found before (qry_plan_buckets). Cost: one look-up per series. Errors of
+ * qry_view_add. */
 int qry_plan_rollup(struct qry_plan *p, struct ts_slice internal_metric, struct qry_budget *budget,
                     struct ts_error *err);
 

@@ -25,6 +25,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
+#include "storage/internal.h"
 #include "storage/point.h"
 
 #include <roaring/roaring.h>
@@ -117,7 +118,6 @@ int sto_uid_delete(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_sl
 bool sto_uid_deleted(struct ts_slice name);
 /** Highest id that was ever used; 0 if there is none. */
 uint32_t sto_uid_max(const struct sto_catalog *cat, enum sto_uid_kind kind);
-#define STO_INTERNAL_MARK '\1' /* first byte of the name of an internal metric */
 /** Is this an internal name, which only tsd itself creates (rollups, buckets of histograms) and no list
  * shows? This function alone decides it. */
 static inline bool sto_name_internal(struct ts_slice name)

@@ -4,6 +4,7 @@
 #include "storage/hbase/histogram.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/bytes.h"
 #include "storage/hbase/bigendian.h"
@@ -14,6 +15,16 @@ size_t sto_hbase_histogram_qualifier(uint32_t off_ms, bool ms, uint8_t *out)
     if (ms || off_ms % 1000)
         return (size_t)(sto_hbase_put(out + 1, off_ms, 4) - out);
     return (size_t)(sto_hbase_put(out + 1, off_ms / 1000, 2) - out);
+}
+
+bool sto_hbase_histogram_is(struct ts_slice q, uint32_t *out_off_ms, bool *out_ms)
+{
+    if ((q.n != 3 && q.n != 5) || q.p[0] != 6)
+        return false;
+    uint64_t off = sto_hbase_get(q.p + 1, (unsigned)q.n - 1) * (q.n == 3 ? 1000 : 1);
+    *out_off_ms = (uint32_t)off;
+    *out_ms = q.n == 5;
+    return true;
 }
 
 /* --- writing --- */
@@ -88,6 +99,7 @@ int sto_hbase_histogram_parse(struct ts_slice value, struct sto_hbase_histogram 
                               struct ts_error *err)
 {
     const uint8_t *p = (const uint8_t *)value.p, *end = p + value.n;
+    *out = (struct sto_hbase_histogram){0};
     if (value.n < 3)
         return ts_error_set(err, TS_ECORRUPT, "a histogram has %zu bytes, but at least 5 are expected",
                             value.n);
@@ -109,4 +121,112 @@ int sto_hbase_histogram_parse(struct ts_slice value, struct sto_hbase_histogram 
         return ts_error_set(err, TS_ECORRUPT, "the end of a histogram with %u buckets cannot be read",
                             out->n_buckets);
     return 0;
+}
+
+/* --- in memory --- */
+
+void sto_hbase_tally_release(struct sto_hbase_tally *t)
+{
+    ts_budget_free(t->memory, t->buckets, t->cap * sizeof *t->buckets);
+    *t = (struct sto_hbase_tally){.memory = t->memory};
+}
+
+void sto_hbase_tally_clear(struct sto_hbase_tally *t, uint8_t codec)
+{
+    t->head = (struct sto_hbase_histogram){.codec = codec};
+}
+
+/* The place of a bucket; *found: it is there. */
+static size_t place_of(const struct sto_hbase_tally *t, float low, float high, bool *found)
+{
+    size_t lo = 0, hi = t->head.n_buckets;
+    *found = false;
+    if (hi &&
+        (t->buckets[hi - 1].low < low || (t->buckets[hi - 1].low == low && t->buckets[hi - 1].high < high)))
+        return hi; /* the rule while a cell is read */
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        const struct sto_hbase_bucket *b = &t->buckets[mid];
+        if (b->low == low && b->high == high) {
+            *found = true;
+            return mid;
+        }
+        if (b->low < low || (b->low == low && b->high < high))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static int set_range(struct sto_hbase_tally *t, float low, float high, uint64_t count, struct ts_error *err)
+{
+    bool found;
+    size_t at = place_of(t, low, high, &found), n = t->head.n_buckets;
+    if (found) {
+        bool same = t->buckets[at].count == count;
+        t->buckets[at].count = count;
+        return !same;
+    }
+    if (n == UINT16_MAX)
+        return ts_error_set(err, TS_ELIMIT, "a histogram in HBase has at most %d buckets", UINT16_MAX);
+    TS_TRY(ts_budget_grow(t->memory, &t->buckets, &t->cap, n + 1, sizeof *t->buckets, err));
+    memmove(t->buckets + at + 1, t->buckets + at, (n - at) * sizeof *t->buckets);
+    t->buckets[at] = (struct sto_hbase_bucket){low, high, count};
+    t->head.n_buckets++;
+    return 1;
+}
+
+/* A cell that is being read into a tally. */
+struct reading {
+    struct sto_hbase_tally *t;
+    int rc;
+    struct ts_error *err;
+};
+
+static void take_bucket(void *arg, const struct sto_hbase_bucket *b)
+{
+    struct reading *r = arg;
+    if (r->rc < 0)
+        return;
+    if (!isfinite(b->low) || !isfinite(b->high))
+        r->rc = ts_error_set(r->err, TS_ECORRUPT, "a bound of a histogram is not finite");
+    else
+        r->rc = set_range(r->t, b->low, b->high, b->count, r->err);
+}
+
+int sto_hbase_tally_read(struct sto_hbase_tally *t, struct ts_slice value, struct ts_error *err)
+{
+    struct sto_hbase_histogram head;
+    struct reading r = {.t = t, .err = err};
+    sto_hbase_tally_clear(t, 0);
+    int rc = sto_hbase_histogram_parse(value, &head, take_bucket, &r, err);
+    rc = r.rc < 0 ? r.rc : rc;
+    t->head.codec = head.codec;
+    t->head.under = head.under;
+    t->head.over = head.over;
+    return rc < 0 ? rc : 0;
+}
+
+int sto_hbase_tally_set(struct sto_hbase_tally *t, const struct sto_bucket *b, uint64_t count,
+                        struct ts_error *err)
+{
+    if (b->kind == STO_BUCKET_RANGE)
+        return set_range(t, b->lower, b->upper, count, err);
+    uint64_t *to = b->kind == STO_BUCKET_UNDER ? &t->head.under : &t->head.over;
+    bool same = *to == count;
+    *to = count;
+    return !same;
+}
+
+bool sto_hbase_tally_get(const struct sto_hbase_tally *t, const struct sto_bucket *b, uint64_t *out)
+{
+    bool found = true;
+    if (b->kind == STO_BUCKET_RANGE) {
+        size_t at = place_of(t, b->lower, b->upper, &found);
+        *out = found ? t->buckets[at].count : 0;
+    } else {
+        *out = b->kind == STO_BUCKET_UNDER ? t->head.under : t->head.over;
+    }
+    return found;
 }

@@ -2,7 +2,7 @@
  * memory_remote.c - a remote store in memory: the functions of the table, and injected faults.
  *
  * Threads    one mutex; `done` of a shipment is called without it
- * Not here   names, series and rows (memory_rows.c)
+ * Not here   names, series and rows (memory_rows.c), which series are fetched (memory_select.c)
  */
 #include "storage/remote/memory_remote.h"
 
@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "storage/remote_cell.h"
 #include "storage/remote/memory_rows.h"
+#include "storage/remote/memory_select.h"
 
 /* A small cell. */
 struct cell {
@@ -185,27 +186,6 @@ static struct sto_remote_series named(const struct memory_remote *m, const struc
                                       .n_tags = s->n_tags};
 }
 
-static bool cond_meets(const struct sto_remote_cond *c, const struct sto_remote_series *s)
-{
-    for (size_t i = 0; i < s->n_tags; i++) {
-        if (!ts_slice_eq(s->tags[i].k, c->tagk))
-            continue;
-        bool in = c->n_values == 0;
-        for (size_t k = 0; k < c->n_values && !in; k++)
-            in = ts_slice_eq(s->tags[i].v, c->values[k]);
-        return in;
-    }
-    return false;
-}
-
-static bool conds_meet(const struct sto_fetch *f, const struct sto_remote_series *s)
-{
-    bool all = ts_slice_eq(s->metric, f->metric);
-    for (size_t i = 0; i < f->n_conds && all; i++)
-        all = cond_meets(&f->conds[i], s);
-    return all;
-}
-
 static int fetch_series(struct fetching *w, const struct sto_memory_series *s,
                         const struct sto_remote_series *names, size_t pos, struct ts_error *err)
 {
@@ -231,16 +211,19 @@ static int fetch_series(struct fetching *w, const struct sto_memory_series *s,
 static int fetch_all(struct fetching *w, struct ts_error *err)
 {
     const struct sto_fetch *f = w->f;
-    for (size_t i = 0; f->series && i < f->n_series && !w->found; i++) {
+    bool by_name = f->series && !f->all_buckets;
+    for (size_t i = 0; by_name && i < f->n_series && !w->found; i++) {
         const struct sto_memory_series *s = sto_memory_series_find(&w->m->rows, &f->series[i], false);
         if (s)
             TS_TRY(fetch_series(w, s, &f->series[i], i, err));
     }
-    for (size_t i = 0; !f->series && i < w->m->rows.n_series && !w->found; i++) {
+    for (size_t i = 0; !by_name && i < w->m->rows.n_series && !w->found; i++) {
         const struct sto_memory_series *s = &w->m->rows.series[i];
         struct sto_remote_tag *tags = ts_xcalloc(s->n_tags + 1, sizeof *tags);
         struct sto_remote_series names = named(w->m, s, tags);
-        int rc = conds_meet(f, &names) ? fetch_series(w, s, &names, SIZE_MAX, err) : 0;
+        size_t pos = f->series ? sto_memory_position(f, &names) : SIZE_MAX;
+        int rc =
+            pos != f->n_series && sto_memory_selects(f, &names) ? fetch_series(w, s, &names, pos, err) : 0;
         ts_free(tags);
         TS_TRY(rc);
     }
@@ -440,7 +423,7 @@ static int fetch_note(struct fetching *w, const struct sto_remote_cell *at, stru
     if (at->start_ms < f->from_ms || at->start_ms > f->to_ms || is_global != (f->metric.n == 0))
         return 0;
     if (is_global || !f->series)
-        return is_global || conds_meet(f, &at->series) ? f->note(w->arg, &note, SIZE_MAX, err) : 0;
+        return is_global || sto_memory_selects(f, &at->series) ? f->note(w->arg, &note, SIZE_MAX, err) : 0;
     for (size_t i = 0; i < f->n_series; i++)
         if (same_series(&f->series[i], &at->series))
             TS_TRY(f->note(w->arg, &note, i, err));

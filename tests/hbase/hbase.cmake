@@ -24,7 +24,8 @@ foreach(name thrift_live hbase_rules contract_live)
   endforeach()
   add_dependencies(core_tests ${name})
 endforeach()
-target_sources(contract_live PRIVATE unit/storage/remote_contract.c unit/storage/remote_contract_notes.c)
+target_sources(contract_live PRIVATE unit/storage/remote_contract.c unit/storage/remote_contract_notes.c
+  unit/storage/remote_contract_buckets.c)
 
 # Programs for a real HBase only (docs/TESTING.md, "Real HBase" and "Long tier")
 foreach(name ids_live bench_fetch bench_ship)
@@ -37,7 +38,7 @@ target_link_libraries(schema PRIVATE hbase_thrift m)
 # A daemon over the fake one
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 if(TARGET tsd)
-  foreach(name hbase hbase_ids hbase_reading hbase_tls)
+  foreach(name hbase hbase_histograms hbase_ids hbase_reading hbase_tls)
     tsd_program_test(integration_${name} fake_hbase_server ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/integration/${name}.py)
     if(TEST integration_${name})
       set_tests_properties(integration_${name} PROPERTIES ENVIRONMENT "TSD=$<TARGET_FILE:tsd>;TEST_SANITIZE=${TSD_SANITIZE}")

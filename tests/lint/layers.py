@@ -33,7 +33,7 @@ MAY = {
     "query/filters": "base query",
     "query/breakdowns": "base query",
     "query/language": "base query query/aggregators query/filters query/breakdowns",
-    "query/execution": "base storage query query/aggregators query/filters query/breakdowns query/language",
+    "query/execution": "base storage storage/points query query/aggregators query/filters query/breakdowns query/language",
     "query/expressions": "base query query/aggregators query/filters query/language",
     "query/functions": "base query query/expressions",
     # collectors: what hosts, programs and web logs tell, and the way to a daemon
@@ -68,6 +68,8 @@ FILES = {
     "storage/sizes.h": "storage/points",
     "storage/point.h": "storage/points",
     "storage/point.c": "storage/points",
+    "storage/internal.h": "storage/points",
+    "storage/internal.c": "storage/points",
     "storage/remote.h": "storage/points",
     "storage/remote_cell.h": "storage/points",
     "storage/remote_cell.c": "storage/points",
@@ -76,7 +78,7 @@ FILES = {
 PREFIXES = {"storage/reclog": "storage/points", "storage/readonly": "storage/points"}
 # What is public of a module for those outside of its top folder.
 PUBLIC = {
-    "storage": {"storage/store.h", "storage/batch.h", "storage/point.h", "storage/scan.h", "storage/remote.h", "storage/remote_cell.h", "storage/cells_shared.h",
+    "storage": {"storage/store.h", "storage/batch.h", "storage/point.h", "storage/scan.h", "storage/remote.h", "storage/remote_cell.h", "storage/internal.h", "storage/cells_shared.h",
                 "storage/hbase/remote/remote.h", "storage/hbase/remote/tables.h", "storage/hbase/remote/check.h", "storage/hbase/limits.h", "storage/hbase/rowkey.h"},
     "collectors": {"collectors/collect.h", "collectors/weblog/weblog_import.h"},
 }

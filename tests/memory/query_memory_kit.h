@@ -65,7 +65,7 @@ static void put_histograms(void)
         for (unsigned b = 0; b < 3; b++) {
             struct ts_buf name;
             ts_buf_init(&name, 0);
-            qry_internal_buckets(TS_SLICE_LIT("hist"), &name);
+            sto_internal_buckets(TS_SLICE_LIT("hist"), &name);
             ts_buf_str(&name, buckets[b]);
             ts_buf_char(&name, 0);
             const struct sto_series *s = series_of(name.p, h, 0);

@@ -137,13 +137,12 @@ static bool say_left_out(const struct left_out *now)
     const struct {
         uint64_t n;
         const char *what;
-    } parts[] = {
-        {now->n_histograms, "histogram cells were not copied: tsd does not read histograms from HBase"},
-        {now->n_damaged, "damaged cells were not copied; tsd fsck --hbase lists them"},
-        {now->n_unnamed,
-         "rows without names in the table of ids were not copied; tsd fsck --hbase lists them"},
-        {now->n_odd_keys,
-         "rows whose keys belong to no series were not copied; tsd fsck --hbase lists them"}};
+    } parts[] = {{now->n_histograms, "histogram cells were not copied: tsd copy copies points alone"},
+                 {now->n_damaged, "damaged cells were not copied; tsd fsck --hbase lists them"},
+                 {now->n_unnamed,
+                  "rows without names in the table of ids were not copied; tsd fsck --hbase lists them"},
+                 {now->n_odd_keys,
+                  "rows whose keys belong to no series were not copied; tsd fsck --hbase lists them"}};
     bool none = true;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i].n) {
@@ -217,8 +216,8 @@ int tsd_copy_verify(struct tsd_copy *c, bool *out_same, struct ts_error *err)
     say_result(c, &r);
     *out_same = r.n_different == 0 && (c->to_hbase || say_left_out(&left)) && n_internal == 0;
     if (n_internal)
-        tsd_say("%llu points of rollups and buckets of histograms were not copied: tsd does not write them "
-                "into HBase",
+        tsd_say("%llu points of rollups and buckets of histograms were not copied: tsd copy copies points "
+                "alone",
                 (unsigned long long)n_internal);
     return 0;
 }

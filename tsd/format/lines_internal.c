@@ -84,14 +84,14 @@ static void hist_line(struct hist *h, const struct hist_count *c, size_t n)
 {
     struct ts_buf *out = &h->r->out;
     char text[TSD_LINES_TIME_BYTES];
-    bool first = h->buckets.b[c[0].bucket].kind == QRY_BUCKET_UNDER;
+    bool first = h->buckets.b[c[0].bucket].kind == STO_BUCKET_UNDER;
     ts_buf_slice(out, ts_buf_get(&h->r->front));
     ts_buf_append(out, text, tsd_lines_time(c[0].ts_ms, c[0].ms, text));
     ts_buf_str(out, first ? " " : " u=0:"); /* how import knows the line */
     for (size_t i = 0; i < n; i++) {
         if (i)
             ts_buf_char(out, ':');
-        qry_bucket_print(&h->buckets.b[c[i].bucket], out);
+        sto_bucket_print(&h->buckets.b[c[i].bucket], out);
         ts_buf_printf(out, "=%lld", (long long)c[i].count);
     }
     ts_buf_slice(out, ts_buf_get(&h->r->back));
@@ -168,7 +168,7 @@ static int histogram_lines(struct tsd_lines_run *r, struct ts_slice metric, cons
 {
     struct hist h = {.r = r};
     roaring_bitmap_t *set;
-    TS_TRY(qry_buckets_find(&r->view, metric, arena, &h.buckets, err));
+    qry_buckets_find(&r->view, metric, arena, &h.buckets);
     if (!h.buckets.n)
         return 0;
     h.metrics = ts_arena_zalloc(arena, h.buckets.n * sizeof *h.metrics);
@@ -200,8 +200,8 @@ int tsd_lines__internal(struct tsd_lines_run *r, const struct tsd_lines_spec *sp
     int rc = 0;
     qry_internal_list(r->cat, spec->metric, arena, &list, &n);
     for (size_t i = 0; i < n && rc == 0; i++) {
-        const struct qry_internal *h = &list[i].parts;
-        if (h->kind == QRY_INTERNAL_ROLLUP) {
+        const struct sto_internal *h = &list[i].parts;
+        if (h->kind == STO_INTERNAL_ROLLUP) {
             rc = rollup_lines(r, &list[i], spec, conds, err);
         } else if (!ts_slice_eq(h->metric, done)) {
             rc = histogram_lines(r, h->metric, spec, conds, arena, err);

@@ -70,12 +70,12 @@ void tsd_histogram_release(struct tsd_histogram *h)
 }
 
 /* False: it would be one too many. */
-static bool hist_put(struct tsd_histogram *h, const struct qry_bucket *b, int64_t count)
+static bool hist_put(struct tsd_histogram *h, const struct sto_bucket *b, int64_t count)
 {
     size_t i = 0, end = h->n;
     while (i < end) {
         size_t mid = i + (end - i) / 2;
-        int c = qry_bucket_cmp(&h->buckets[mid].b, b);
+        int c = sto_bucket_cmp(&h->buckets[mid].b, b);
         if (c == 0) {
             h->buckets[mid].count = count;
             return true;
@@ -100,8 +100,8 @@ void tsd_histogram_clear(struct tsd_histogram *h)
 {
     h->n = 0;
     h->too_many = false;
-    (void)hist_put(h, &(struct qry_bucket){.kind = QRY_BUCKET_UNDER}, 0);
-    (void)hist_put(h, &(struct qry_bucket){.kind = QRY_BUCKET_OVER}, 0);
+    (void)hist_put(h, &(struct sto_bucket){.kind = STO_BUCKET_UNDER}, 0);
+    (void)hist_put(h, &(struct sto_bucket){.kind = STO_BUCKET_OVER}, 0);
 }
 
 static int hist_too_many(struct ts_buf *msg, size_t max)
@@ -121,9 +121,9 @@ static int hist_bad(struct ts_buf *msg, const char *what, struct ts_slice item)
 
 int tsd_histogram_set(struct tsd_histogram *h, struct ts_slice key, struct ts_slice count, struct ts_buf *msg)
 {
-    struct qry_bucket b;
+    struct sto_bucket b;
     int64_t n;
-    if (!qry_bucket_parse(key, &b) || (b.kind == QRY_BUCKET_RANGE && !(b.lower < b.upper)))
+    if (!sto_bucket_parse(key, &b) || (b.kind == STO_BUCKET_RANGE && !(b.lower < b.upper)))
         return hist_bad(msg, "Improperly formatted bounds: ", key);
     if (ts_num_parse_int(count, &n, NULL) < 0 || n < 0)
         return hist_bad(msg, "Improperly formatted bucket: ", count);
@@ -202,7 +202,7 @@ static bool hist_decode(struct tsd_histogram *h, const uint8_t *p, const uint8_t
     unsigned n = (unsigned)p[0] << 8 | p[1];
     p += 2;
     for (unsigned i = 0; i < n; i++) {
-        struct qry_bucket b = {.kind = QRY_BUCKET_RANGE};
+        struct sto_bucket b = {.kind = STO_BUCKET_RANGE};
         if (!p || end - p < 8)
             return false;
         uint32_t bounds[2] = {hist_be32(p), hist_be32(p + 4)};
@@ -217,8 +217,8 @@ static bool hist_decode(struct tsd_histogram *h, const uint8_t *p, const uint8_t
     p = hist_count(hist_count(p, end, &under), end, &over);
     if (p != end)
         return false;
-    (void)hist_put(h, &(struct qry_bucket){.kind = QRY_BUCKET_UNDER}, under);
-    (void)hist_put(h, &(struct qry_bucket){.kind = QRY_BUCKET_OVER}, over);
+    (void)hist_put(h, &(struct sto_bucket){.kind = STO_BUCKET_UNDER}, under);
+    (void)hist_put(h, &(struct sto_bucket){.kind = STO_BUCKET_OVER}, over);
     return true;
 }
 
@@ -283,7 +283,7 @@ static const struct hist_family *hist_family(struct tsd_ingest *in, uint32_t und
     ts_arena_release(&f->arena);
     *f = (struct hist_family){.under = under, .seen_max = max, .generation = generation};
     struct qry_view view = qry_view_of(in->cat);
-    (void)qry_buckets_find(&view, metric, &f->arena, &f->buckets, NULL); /* the catalog alone: no error */
+    qry_buckets_find(&view, metric, &f->arena, &f->buckets);
     f->metrics = ts_arena_zalloc(&f->arena, f->buckets.n * sizeof(*f->metrics) + 1);
     for (size_t i = 0; i < f->buckets.n; i++)
         (void)sto_uid_find(in->cat, STO_UID_METRIC, f->buckets.metrics[i], &f->metrics[i]);
@@ -298,7 +298,7 @@ static int hist_rest(struct tsd_ingest *in, const struct tsd_histograms *conf, c
     for (size_t k = 0; k < h->n; k++) {
         const struct sto_series *s;
         int c = 1;
-        for (; i < f->buckets.n && (c = qry_bucket_cmp(&f->buckets.b[i], &h->buckets[k].b)) < 0; i++)
+        for (; i < f->buckets.n && (c = sto_bucket_cmp(&f->buckets.b[i], &h->buckets[k].b)) < 0; i++)
             if (sto_series_find_ids(in->cat, f->metrics[i], any->tags, any->n_tags, &s) == 0)
                 TS_TRY(hist_point(in, s, time, 0));
         i += i < f->buckets.n && c == 0;
@@ -314,14 +314,14 @@ static int hist_rest(struct tsd_ingest *in, const struct tsd_histograms *conf, c
     return hist_too_many(&in->msg, conf->max_buckets);
 }
 
-static int hist_series(struct tsd_ingest *in, const struct qry_bucket *b, struct ts_slice metric,
+static int hist_series(struct tsd_ingest *in, const struct sto_bucket *b, struct ts_slice metric,
                        const struct sto_tag_text *tags, size_t n_tags, const struct sto_series **out)
 {
     struct ts_buf detail;
     ts_buf_init(&detail, 0);
-    qry_bucket_print(b, &detail);
+    sto_bucket_print(b, &detail);
     ts_buf_clear(&in->internal);
-    qry_internal_name(&(struct qry_internal){QRY_INTERNAL_HISTOGRAM, metric, ts_buf_get(&detail)},
+    sto_internal_name(&(struct sto_internal){STO_INTERNAL_HISTOGRAM, metric, ts_buf_get(&detail)},
                       &in->internal);
     ts_buf_release(&detail);
     return tsd_ingest_internal(in, ts_buf_get(&in->internal), metric, tags, n_tags, out);

@@ -29,7 +29,7 @@ extern const char tsd_histograms_off[];
 
 /* A bucket and what it counts. */
 struct tsd_bucket_count {
-    struct qry_bucket b;
+    struct sto_bucket b;
     int64_t count; /* >= 0 */
 };
 /* One histogram: each bucket occurs once, u and o always. Reuse it for further ones. */

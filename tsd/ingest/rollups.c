@@ -203,7 +203,7 @@ static int rollups_target(struct tsd_ingest *in, const struct qry_rollups *conf,
                    w->group_by.n || w->tagged ? ":" : "");
     *out_ms = step.ms;
     ts_buf_clear(&in->internal);
-    qry_internal_name(&(struct qry_internal){QRY_INTERNAL_ROLLUP, metric, ts_slice_str(spec)}, &in->internal);
+    sto_internal_name(&(struct sto_internal){STO_INTERNAL_ROLLUP, metric, ts_slice_str(spec)}, &in->internal);
     return 0;
 }
 

@@ -12,22 +12,27 @@
  * because a delete also hides what is put later with an older or equal one. Cells from the future, which it cannot wait for, are deleted version
  * by version.
  *
+ * Histograms are deleted likewise, cell by cell. The deletes of a histogram come as one for each bucket; that of underflow, which every
+ * histogram has, is the one that is executed.
+ *
  * Memory     the cells of a few dozen rows, counted
  * Not here   why timestamps matter (ship.c)
  */
 #include "base/mem.h"
+#include "storage/hbase/histogram.h"
 #include "storage/hbase/remote/ship_int.h"
 
 #include <poll.h>
 #include <string.h>
 
-#define HOURS_AT_ONCE 48             /* rows that are read together */
-#define ROUNDS        64             /* of reading and deleting the same rows */
-#define SETTLED_MS    (10 * 60000ll) /* the clocks of HBase and of its clients differ by less than this */
-#define FUTURE_MS     1000 /* cells that are newer than the clock by more than this are from the future */
-#define REQUEST_BYTES ((size_t)64 << 20)
-#define KEYS_ONLY     TS_SLICE_LIT("KeyOnlyFilter()")
-#define ONE_KEY       TS_SLICE_LIT("FirstKeyOnlyFilter() AND KeyOnlyFilter()")
+#define HOURS_AT_ONCE  48             /* rows that are read together */
+#define ROUNDS         64             /* of reading and deleting the same rows */
+#define SETTLED_MS     (10 * 60000ll) /* the clocks of HBase and of its clients differ by less than this */
+#define FUTURE_MS      1000 /* cells that are newer than the clock by more than this are from the future */
+#define REQUEST_BYTES  ((size_t)64 << 20)
+#define KEYS_ONLY      TS_SLICE_LIT("KeyOnlyFilter()")
+#define HISTOGRAM_KEYS TS_SLICE_LIT("ColumnPrefixFilter('\6') AND KeyOnlyFilter()")
+#define ONE_KEY        TS_SLICE_LIT("FirstKeyOnlyFilter() AND KeyOnlyFilter()")
 
 /* One call of delete_range. */
 struct eraser {
@@ -35,6 +40,7 @@ struct eraser {
     struct ts_budget *memory;
     struct sto_hbase_session session;
     struct sto_hbase_series_id id;
+    bool histograms; /* these are deleted, not points */
     int64_t from_ms, to_ms;
     uint32_t first_h, last_h; /* hours of these */
     struct sto_hbase_change change;
@@ -116,7 +122,9 @@ static int read_hours(struct eraser *e, uint32_t hour, uint32_t n, struct sto_th
         size_t n_key = key_of(e, hour + i, key);
         struct sto_thrift_get get = {.row = {(const char *)key, n_key},
                                      .select = {.columns = &family, .n_columns = 1}};
-        if (is_whole(e, hour + i))
+        if (e->histograms)
+            get.select.filter = HISTOGRAM_KEYS;
+        else if (is_whole(e, hour + i))
             get.select.filter = KEYS_ONLY;
         sto_thrift_batch_get(&e->read, &get);
     }
@@ -129,30 +137,43 @@ static void note_delete(struct eraser *e, int64_t ts_ms)
     e->newest_ms = ts_ms > e->newest_ms ? ts_ms : e->newest_ms;
 }
 
-/* Are these cells of points? Sets the newest timestamp of the row. */
-static size_t count_points(const struct eraser *e, size_t n, int64_t *newest_ms)
+/* Is a cell of the row of an hour deleted with it: does it have points, or is it a histogram of the range? */
+static bool is_deleted(const struct eraser *e, uint32_t hour, struct ts_slice qualifier)
+{
+    uint32_t off_ms;
+    bool ms;
+    if (!e->histograms)
+        return sto_hbase_is_points(qualifier);
+    if (!sto_hbase_histogram_is(qualifier, &off_ms, &ms))
+        return false;
+    int64_t at_ms = hour * TS_HOUR_MS + off_ms;
+    return at_ms >= e->from_ms && at_ms <= e->to_ms;
+}
+
+/* The number of such cells. Sets the newest timestamp of the row. */
+static size_t count_points(const struct eraser *e, uint32_t hour, size_t n, int64_t *newest_ms)
 {
     size_t n_points = 0;
     *newest_ms = INT64_MIN;
     for (size_t i = 0; i < n; i++) {
-        n_points += sto_hbase_is_points(e->cells[i].qualifier);
+        n_points += is_deleted(e, hour, e->cells[i].qualifier);
         *newest_ms = e->cells[i].ts_ms > *newest_ms ? e->cells[i].ts_ms : *newest_ms;
     }
     return n_points;
 }
 
 /* Plan the delete of a whole row of which n cells were read. */
-static int delete_row(struct eraser *e, struct ts_slice key, size_t n, struct ts_error *err)
+static int delete_row(struct eraser *e, struct ts_slice key, uint32_t hour, size_t n, struct ts_error *err)
 {
     int64_t newest_ms, now_ms = ts_clock_ms(), future_ms = now_ms + FUTURE_MS;
-    size_t n_points = count_points(e, n, &newest_ms), n_columns = 0;
+    size_t n_points = count_points(e, hour, n, &newest_ms), n_columns = 0;
     struct sto_thrift_column family = {.family = STO_HBASE_FAMILY, .ts_ms = newest_ms, .has_ts = true};
     struct sto_thrift_delete del = {
         .row = key, .columns = &family, .n_columns = 1, .type = STO_THRIFT_DELETE_FAMILY};
     if (n_points == 0)
         return 0;
     e->n_rows++;
-    if (n_points == n && newest_ms <= now_ms - SETTLED_MS) {
+    if (n_points == n && !e->histograms && newest_ms <= now_ms - SETTLED_MS) {
         note_delete(e, newest_ms);
         sto_thrift_batch_delete(&e->deletes, &del);
         return 0;
@@ -161,7 +182,7 @@ static int delete_row(struct eraser *e, struct ts_slice key, size_t n, struct ts
     for (int future = 0; future < 2; future++, n_columns = 0) {
         for (size_t i = 0; i < n; i++) {
             const struct sto_hbase_cell *c = &e->cells[i];
-            if (!sto_hbase_is_points(c->qualifier) || (c->ts_ms > future_ms) != future)
+            if (!is_deleted(e, hour, c->qualifier) || (c->ts_ms > future_ms) != future)
                 continue;
             e->columns[n_columns++] = (struct sto_thrift_column){
                 .family = STO_HBASE_FAMILY, .qualifier = c->qualifier, .ts_ms = c->ts_ms, .has_ts = true};
@@ -235,8 +256,8 @@ static int plan_hours(struct eraser *e, uint32_t hour, uint32_t n, const struct 
         int64_t n_cells = rc < 0 ? rc : sto_hbase__row_cells(&row, &e->cells, &e->cap_cells, e->memory, err);
         if (n_cells < 0)
             return (int)n_cells;
-        TS_TRY(is_whole(e, hour + i) ? delete_row(e, k, (size_t)n_cells, err)
-                                     : delete_part(e, k, hour + i, (size_t)n_cells, err));
+        TS_TRY(e->histograms || is_whole(e, hour + i) ? delete_row(e, k, hour + i, (size_t)n_cells, err)
+                                                      : delete_part(e, k, hour + i, (size_t)n_cells, err));
     }
     return sto_thrift_batch_end(&e->deletes);
 }
@@ -370,13 +391,22 @@ int sto_hbase__delete_range(struct sto_remote *r, const struct sto_remote_series
     e.to_ms = to_ms < h->abilities.max_ms ? to_ms : h->abilities.max_ms;
     if (e.from_ms > e.to_ms)
         return 0;
+    struct sto_remote_series visible = *series;
+    struct sto_internal name;
+    if (sto_internal_parse(series->metric, &name)) {
+        e.histograms = name.kind == STO_INTERNAL_HISTOGRAM && ts_slice_is(name.detail, "u");
+        visible.metric = name.metric;
+        visible.key = STO_REMOTE_NO_KEY; /* it is that of the internal series */
+        if (!e.histograms)
+            return 0;
+    }
     e.first_h = (uint32_t)(e.from_ms / TS_HOUR_MS);
     e.last_h = (uint32_t)(e.to_ms / TS_HOUR_MS);
     if (call_limits && call_limits->memory)
         e.memory = call_limits->memory;
     TS_TRY(sto_hbase_begin(h->access, call_limits, &e.session, err));
     sto_hbase__count(&sto_hbase__ship_counts(h)->n_deletes, 1);
-    int rc = erase_series(&e, series, err);
+    int rc = erase_series(&e, &visible, err);
     sto_hbase_end(&e.session);
     return rc;
 }

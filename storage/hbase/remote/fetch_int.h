@@ -8,6 +8,7 @@
  *   fetch_gets.c     rows of computed keys
  *   fetch_row.c      a row: which series it belongs to, its points, to the caller
  *   fetch_note.c     annotations of a row
+ *   fetch_histogram.c  histograms of a row
  *   fetch_met.c      series by their TSUIDs
  *
  * Threads    several readers work at the same time, each with a session of its own and a thread of its own; struct sto_hbase__fetch is shared by
@@ -17,6 +18,7 @@
 #define STORAGE_HBASE_REMOTE_FETCH_INT_H
 
 #include "storage/hbase/columns.h"
+#include "storage/hbase/histogram.h"
 #include "storage/hbase/remote/remote_int.h"
 
 #include <pthread.h>
@@ -39,9 +41,12 @@ struct sto_hbase__met {
     size_t pos;                      /* in fetch->series; SIZE_MAX = it was not requested */
     struct sto_hbase__met *same;     /* the next one that was requested with the same names */
     struct sto_remote_series series; /* names; pointers into `names`, or those of the request */
-    void *names;                     /* owned: tags and names */
-    size_t names_bytes;              /* of it */
-    uint8_t n_tsuid;                 /* bytes of tsuid */
+    struct sto_bucket *
+        buckets; /* owned: all_buckets with series_only: those that the caller has, ascending; under deliver_mu */
+    size_t n_buckets, cap_buckets;
+    void *names;        /* owned: tags and names */
+    size_t names_bytes; /* of it */
+    uint8_t n_tsuid;    /* bytes of tsuid */
     uint8_t tsuid[];
 };
 /* Series by TSUID: a hash table with open addressing. Owns them. */
@@ -83,6 +88,9 @@ struct sto_hbase__fetch {
     sto_fetch_row_fn each;         /* under deliver_mu; NULL: only annotations are read */
     void *arg;                     /* of each and of f->note */
 
+    struct ts_slice metric_name;    /* of the rows in HBase: the visible metric of internal ones */
+    bool histograms;                /* they are read, not points */
+    struct sto_bucket bucket;       /* of histograms; not with all_buckets */
     uint64_t metric;                /* id; 0 = global annotations */
     uint32_t first_h, last_h;       /* hours */
     struct sto_hbase__cond *conds;  /* owned: n_conds of them, ascending by tagk */
@@ -134,7 +142,13 @@ struct sto_hbase__reader {
     struct sto_hbase__row row;
     struct sto_hbase__table met; /* series that were found; forgotten from time to time */
     struct ts_buf doubtful; /* series_only: rows whose first cell is no point: [bytes of the key, 4][key] */
-    struct ts_buf record;   /* of an annotation */
+    struct ts_buf record;   /* of an annotation; name of a metric */
+    struct sto_hbase__found *found; /* owned: counts of buckets of the present row (fetch_histogram.c) */
+    size_t n_found, cap_found;
+    struct sto_hbase_tally tally; /* a histogram */
+    uint32_t *meta;               /* owned: points of one bucket */
+    int64_t *m;
+    size_t cap_meta, cap_m;
     pthread_t thread;
 };
 /** Empty; no session. */
@@ -166,12 +180,24 @@ int sto_hbase__row_report(struct sto_hbase__reader *r, struct sto_hbase__met *me
                           struct ts_error *err);
 /** any_row: give the present row to the caller, whatever it has, unless there was one before. */
 int sto_hbase__row_found(struct sto_hbase__reader *r, struct ts_error *err);
+/** The row is complete, and histograms are read: give their buckets to the caller. */
+int sto_hbase__row_histograms(struct sto_hbase__reader *r, struct ts_slice key, struct ts_error *err);
+/** Free what that needs. */
+void sto_hbase__row_release_histograms(struct sto_hbase__reader *r);
+/** Something is wrong with a cell of this row: it is logged, and counted as damaged. */
+void sto_hbase__row_damaged(struct sto_hbase__reader *r, struct ts_slice key, const char *text);
+/** Give points of a series to the caller, which are counted. metric: that of the row instead of that of the series, or NULL. cells NULL: the series alone,
+ * only once if there is no metric. */
+int sto_hbase__row_deliver(struct sto_hbase__fetch *x, struct sto_hbase__met *met, uint32_t base_s,
+                           const struct ts_slice *metric, const struct sto_cells *cells,
+                           struct ts_error *err);
 /** Give an annotation of the present row to the caller, if it starts within the range. *why is filled if its document cannot be
  * read, which is no error. Errors: those of the caller's function; TS_ELIMIT. */
 int sto_hbase__row_note(struct sto_hbase__reader *r, struct ts_slice document, struct ts_error *why,
                         struct ts_error *err);
-/** Append the filter that lets annotations alone pass; more: after another filter. */
-void sto_hbase__filter_notes(bool more, struct ts_buf *out);
+/** Append the filter that lets alone cells of a type pass, whose qualifiers begin with it: 1 annotations, 6 histograms; more: after another
+ * filter. */
+void sto_hbase__filter_type(char type, bool more, struct ts_buf *out);
 /** Does the fetch end: a reader has failed, or the caller has cancelled it? TS_ECANCELLED. */
 int sto_hbase__fetch_ended(const struct sto_hbase__fetch *x, struct ts_error *err);
 /** Is a cell with this qualifier a point, or several? */

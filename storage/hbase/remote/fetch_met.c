@@ -98,6 +98,7 @@ void sto_hbase__table_clear(struct sto_hbase__table *t)
         for (struct sto_hbase__met *m = t->slots[i], *same; m; m = same) {
             same = m->same;
             ts_budget_free(t->memory, m->names, m->names_bytes);
+            ts_budget_free(t->memory, m->buckets, m->cap_buckets * sizeof *m->buckets);
             ts_budget_free(t->memory, m, sizeof *m + m->n_tsuid);
         }
     ts_budget_free(t->memory, t->slots, t->cap * sizeof *t->slots);

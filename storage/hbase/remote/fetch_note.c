@@ -53,7 +53,7 @@ int sto_hbase__row_note(struct sto_hbase__reader *r, struct ts_slice document, s
     return deliver(x, r->row.met, note, err);
 }
 
-void sto_hbase__filter_notes(bool more, struct ts_buf *out)
+void sto_hbase__filter_type(char type, bool more, struct ts_buf *out)
 {
-    ts_buf_printf(out, "%sColumnPrefixFilter('\1')", more ? " AND " : "");
+    ts_buf_printf(out, "%sColumnPrefixFilter('%c')", more ? " AND " : "", type);
 }

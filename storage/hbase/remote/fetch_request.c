@@ -52,9 +52,10 @@ static size_t count_names(const struct sto_fetch *f)
     return n;
 }
 
-static void list_names(const struct sto_fetch *f, struct sto_remote_name *list)
+static void list_names(const struct sto_hbase__fetch *x, struct sto_remote_name *list)
 {
-    *list++ = (struct sto_remote_name){.kind = STO_REMOTE_METRIC, .name = f->metric};
+    const struct sto_fetch *f = x->f;
+    *list++ = (struct sto_remote_name){.kind = STO_REMOTE_METRIC, .name = x->metric_name};
     for (size_t i = 0; i < f->n_conds; i++) {
         *list++ = (struct sto_remote_name){.kind = STO_REMOTE_TAGK, .name = f->conds[i].tagk};
         for (size_t k = 0; k < f->conds[i].n_values; k++)
@@ -102,9 +103,9 @@ static int find_conds(struct sto_hbase__fetch *x, struct sto_hbase_session *s, s
         return TS_ELIMIT;
     ts_buf_init(&unused, 0);
     if (x->f->series)
-        *list = (struct sto_remote_name){.kind = STO_REMOTE_METRIC, .name = x->f->metric};
+        *list = (struct sto_remote_name){.kind = STO_REMOTE_METRIC, .name = x->metric_name};
     else
-        list_names(x->f, list);
+        list_names(x, list);
     int rc = sto_hbase_ids_names(x->h->ids, s, STO_REMOTE_FIND, list, n, &unused, err);
     if (rc == 0 && x->f->series) {
         rc = list->rc == 0;
@@ -141,12 +142,20 @@ static int want(struct sto_hbase__fetch *x, size_t pos, struct ts_slice tsuid, s
 static int find_series(struct sto_hbase__fetch *x, struct sto_hbase_session *s, struct ts_error *err)
 {
     const struct sto_remote_series *list[SERIES_AT_ONCE];
+    struct sto_remote_series visible[SERIES_AT_ONCE];
     struct sto_hbase_series_id *ids = ts_budget_calloc(x->limits.memory, SERIES_AT_ONCE, sizeof *ids, err);
     int rc = ids ? 0 : TS_ELIMIT;
     for (size_t at = 0; rc == 0 && at < x->f->n_series;) {
         size_t n = 0;
-        for (; n < SERIES_AT_ONCE && at + n < x->f->n_series; n++)
+        for (; n < SERIES_AT_ONCE && at + n < x->f->n_series; n++) {
             list[n] = &x->f->series[at + n];
+            if (!x->histograms)
+                continue;
+            visible[n] = *list[n];
+            visible[n].metric = x->metric_name;
+            visible[n].key = STO_REMOTE_NO_KEY; /* it is that of a bucket */
+            list[n] = &visible[n];
+        }
         rc = sto_hbase_ids_series(x->h->ids, s, STO_REMOTE_FIND, list, n, ids, err);
         for (size_t i = 0; rc == 0 && i < n; i++)
             if (ids[i].rc == 0 && ids[i].n)
@@ -244,10 +253,14 @@ static int divide(struct sto_hbase__fetch *x, unsigned n_connections, struct ts_
 static int make_filter(struct sto_hbase__fetch *x, struct ts_error *err)
 {
     sto_hbase__filter_conds(&x->h->opts.schema, x->conds, x->n_conds, &x->filter);
-    if (x->f->series_only || x->f->any_row)
+    if (x->histograms) {
+        sto_hbase__filter_type(6, x->filter.n > 0, &x->filter);
+        if (x->f->any_row || (x->f->series_only && !x->f->all_buckets))
+            ts_buf_str(&x->filter, " AND KeyOnlyFilter()");
+    } else if (x->f->series_only || x->f->any_row)
         ts_buf_printf(&x->filter, "%sFirstKeyOnlyFilter() AND KeyOnlyFilter()", x->filter.n ? " AND " : "");
     else if (!x->each)
-        sto_hbase__filter_notes(x->filter.n > 0, &x->filter);
+        sto_hbase__filter_type(1, x->filter.n > 0, &x->filter);
     return x->filter.failed ? sto_hbase__refused(&x->filter, x->filter.n, "a filter of rows", err) : 0;
 }
 
@@ -265,11 +278,26 @@ static int prepare_global(struct sto_hbase__fetch *x, struct ts_error *err)
     return 1;
 }
 
+/* Which rows have the metric? 0: none has. */
+static int set_metric(struct sto_hbase__fetch *x)
+{
+    struct sto_internal name;
+    x->metric_name = x->f->metric;
+    if (x->f->metric.p[0] != STO_INTERNAL_MARK)
+        return !x->f->all_buckets;
+    if (!sto_internal_parse(x->f->metric, &name) || name.kind != STO_INTERNAL_HISTOGRAM ||
+        x->h->opts.histogram_codec < 0)
+        return 0;
+    x->histograms = true;
+    x->metric_name = name.metric;
+    return x->f->all_buckets ? name.detail.n == 0 : sto_bucket_parse(name.detail, &x->bucket);
+}
+
 int sto_hbase__fetch_prepare(struct sto_hbase__fetch *x, struct sto_hbase_session *s, struct ts_error *err)
 {
     if (x->f->metric.n == 0)
         return prepare_global(x, err);
-    if (!set_hours(x) || (x->f->series && x->f->n_series == 0))
+    if (!set_metric(x) || !set_hours(x) || (x->f->series && x->f->n_series == 0))
         return 0;
     int rc = find_conds(x, s, err);
     if (rc < 1)

@@ -183,9 +183,10 @@ static int deliver(struct sto_hbase__fetch *x, const struct sto_remote_row *row,
     return rc < 0 ? rc : 0;
 }
 
-static int deliver_all(struct sto_hbase__fetch *x, struct sto_hbase__met *met, uint32_t base_s,
-                       const struct sto_cells *cells, struct ts_error *err)
+int sto_hbase__row_deliver(struct sto_hbase__fetch *x, struct sto_hbase__met *met, uint32_t base_s,
+                           const struct ts_slice *metric, const struct sto_cells *cells, struct ts_error *err)
 {
+    bool once = !cells && !metric;
     int rc = 0;
     if (met->naming != STO_HBASE__NAMED) {
         sto_hbase__count(&x->h->fetched.n_unnamed, 1);
@@ -193,11 +194,13 @@ static int deliver_all(struct sto_hbase__fetch *x, struct sto_hbase__met *met, u
     }
     pthread_mutex_lock(&x->deliver_mu);
     for (; met && rc == 0; met = met->same) {
-        if (!cells && met->is_reported)
+        if (once && met->is_reported)
             continue;
-        met->is_reported = !cells;
+        met->is_reported = once;
         struct sto_remote_row row = {
             .series = met->series, .hour = (int32_t)(base_s / STO_HBASE_ROW_S), .cells = cells};
+        if (x->histograms)
+            row.series.metric = metric ? *metric : x->f->metric;
         rc = deliver(x, &row, met->pos, err);
     }
     pthread_mutex_unlock(&x->deliver_mu);
@@ -207,7 +210,7 @@ static int deliver_all(struct sto_hbase__fetch *x, struct sto_hbase__met *met, u
 int sto_hbase__row_report(struct sto_hbase__reader *r, struct sto_hbase__met *met, uint32_t base_s,
                           struct ts_error *err)
 {
-    return deliver_all(r->x, met, base_s, NULL, err);
+    return sto_hbase__row_deliver(r->x, met, base_s, NULL, NULL, err);
 }
 
 int sto_hbase__row_found(struct sto_hbase__reader *r, struct ts_error *err)
@@ -233,17 +236,29 @@ struct decoding {
     struct ts_error err;
 };
 
-static void on_finding(void *arg, size_t cell, enum sto_hbase_finding finding, const char *text)
+static void log_damage(const struct sto_hbase *h, struct ts_slice key, const char *text)
 {
     static struct ts_log_limit limit;
-    const struct decoding *d = arg;
     char hex[2 * STO_HBASE_MAX_KEY_BYTES];
-    (void)cell;
-    if (finding != STO_HBASE_DAMAGED || d->key.n > STO_HBASE_MAX_KEY_BYTES)
+    if (key.n > STO_HBASE_MAX_KEY_BYTES)
         return;
-    sto_hbase_hex_print(d->key, hex);
-    ts_log_limited(&limit, TS_LOG_WARN, "the row %.*s of table %s is damaged: %s", (int)(2 * d->key.n), hex,
-                   d->h->opts.tables.data, text);
+    sto_hbase_hex_print(key, hex);
+    ts_log_limited(&limit, TS_LOG_WARN, "the row %.*s of table %s is damaged: %s", (int)(2 * key.n), hex,
+                   h->opts.tables.data, text);
+}
+
+void sto_hbase__row_damaged(struct sto_hbase__reader *r, struct ts_slice key, const char *text)
+{
+    sto_hbase__count(&r->x->h->fetched.n_damaged, 1);
+    log_damage(r->x->h, key, text);
+}
+
+static void on_finding(void *arg, size_t cell, enum sto_hbase_finding finding, const char *text)
+{
+    const struct decoding *d = arg;
+    (void)cell;
+    if (finding == STO_HBASE_DAMAGED)
+        log_damage(d->h, d->key, text);
 }
 
 static void on_histogram(void *arg, size_t cell, uint32_t off_ms)
@@ -296,7 +311,7 @@ static int end_key_only(struct sto_hbase__reader *r, struct ts_slice key, struct
 {
     struct sto_hbase__row *row = &r->row;
     for (size_t i = 0; i < row->n_cells; i++)
-        if (sto_hbase__is_point(row->cells[i].qualifier))
+        if (r->x->histograms || sto_hbase__is_point(row->cells[i].qualifier))
             return sto_hbase__row_report(r, row->met, row->base_s, err);
     if (row->n_cells == 0 || row->met->is_reported)
         return 0;
@@ -315,6 +330,8 @@ int sto_hbase__row_end(struct sto_hbase__reader *r, struct ts_slice key, struct 
         return 0;
     if (x->f->any_row)
         return sto_hbase__row_found(r, err);
+    if (x->histograms && (!x->f->series_only || x->f->all_buckets))
+        return sto_hbase__row_histograms(r, key, err);
     if (x->f->series_only)
         return end_key_only(r, key, err);
     struct decoding d = {.r = r, .h = x->h, .key = key};
@@ -338,7 +355,7 @@ int sto_hbase__row_end(struct sto_hbase__reader *r, struct ts_slice key, struct 
     if (cells.n == 0)
         return 0;
     sto_hbase__count(&n->n_points, cells.n);
-    return deliver_all(x, row->met, row->base_s, &cells, err);
+    return sto_hbase__row_deliver(x, row->met, row->base_s, NULL, &cells, err);
 }
 
 /* --- readers --- */
@@ -353,11 +370,13 @@ void sto_hbase__reader_init(struct sto_hbase__reader *r, struct sto_hbase__fetch
     r->doubtful.budget = x->limits.memory;
     ts_buf_init(&r->record, 0);
     r->record.budget = x->limits.memory;
+    r->tally.memory = x->limits.memory;
 }
 
 void sto_hbase__reader_release(struct sto_hbase__reader *r)
 {
     sto_hbase_columns_release(&r->columns);
+    sto_hbase__row_release_histograms(r);
     ts_budget_free(r->x->limits.memory, r->row.cells, r->row.cap_cells * sizeof *r->row.cells);
     ts_buf_release(&r->row.held);
     sto_hbase__table_clear(&r->met);

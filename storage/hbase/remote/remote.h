@@ -2,6 +2,7 @@
  * remote.h - a remote store (storage/remote.h) whose points lie in OpenTSDB's tables in HBase.
  *
  *   points        table data, family t         ship.c, delete.c, fetch.c
+ *   histograms    the same                     ship_histogram.c, fetch_histogram.c
  *   names         table uid                    ids.h
  *   small cells   uid, meta, tree, data        cells.c
  *
@@ -35,9 +36,11 @@ struct sto_hbase_opts {
         ship_connections; /* shipments are sent over so many at once; 0 = 4, at most max_connections - 2 */
     unsigned scan_connections; /* scanners of one fetch at once; 0 = 4 */
     size_t max_cached_ids;     /* names whose ids are kept in memory; 0 = 1,000,000 */
-    bool sole_writer;          /* nobody else writes rows of the series of this store */
-    bool compacts;             /* rows of hours that are over are written as one compacted column */
-    int64_t (*now_ms)(void);   /* tests: the clock; NULL = the system's */
+    /* id of the simple codec of histograms, 0 to 255; -1: there is none, so that histograms are refused, and not read */
+    int histogram_codec;
+    bool sole_writer;        /* nobody else writes rows of the series of this store */
+    bool compacts;           /* rows of hours that are over are written as one compacted column */
+    int64_t (*now_ms)(void); /* tests: the clock; NULL = the system's */
 };
 
 /** Check options that are all set: every rule but those of sizes of types and of memory. 0, or TS_EINVAL with one sentence that names the configuration

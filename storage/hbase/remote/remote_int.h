@@ -13,7 +13,8 @@ struct sto_hbase__sender;
 struct sto_hbase__fetched {
     _Atomic uint64_t n_rows, n_cells, n_points; /* rows given to callers; cells and points decoded for them */
     _Atomic uint64_t n_damaged;                 /* cells of which points could not be read */
-    _Atomic uint64_t n_histograms,              /* cells that are histograms, which are not answered */
+    _Atomic uint64_t n_histograms;              /* cells of histograms that were read, or met beside points */
+    _Atomic uint64_t
         n_contradicting;          /* points that another one of the same time and of another value replaced */
     _Atomic uint64_t n_odd_keys;  /* rows with keys that no series has: skipped */
     _Atomic uint64_t n_misplaced; /* rows in the salt bucket of another series: read */

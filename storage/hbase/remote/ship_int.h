@@ -114,6 +114,10 @@ void sto_hbase__refuse(struct sto_hbase__worker *w, size_t row, const struct ts_
 /** Did HBase refuse rows of this request, so that the others could be accepted without them? Exceptions that concern a whole table are none. */
 bool sto_hbase__refuses_rows(const struct sto_thrift_reply *reply);
 
+/* ship_histogram.c */
+/** Send the rows of the shipment that are buckets of histograms. Errors as sto_hbase__ship_now. */
+int sto_hbase__ship_histograms(struct sto_hbase__worker *w, struct ts_error *err);
+
 /* ship_merge.c */
 /** Read, merge and change the rows of known[0..n_known). Errors as sto_hbase__ship_now. */
 int sto_hbase__ship_merge(struct sto_hbase__worker *w, struct ts_error *err);

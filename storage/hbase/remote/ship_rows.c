@@ -1,5 +1,6 @@
 /*
- * ship_rows.c - a shipment: what cannot be stored is refused, fresh rows are put in batches, others are merged (ship_merge.c).
+ * ship_rows.c - a shipment: what cannot be stored is refused, fresh rows are put in batches, others are merged (ship_merge.c). Buckets of
+ * histograms come last (ship_histogram.c).
  *
  * Batches    putMultiple of about 1,000 rows or 1 MiB; a few are in flight while the next one is encoded. One that fails is sent again by itself,
  *            and divided in halves if HBase refuses rows of it for good, until the refused rows are found; the others are stored
@@ -9,6 +10,7 @@
 #include "storage/hbase/encode.h"
 #include "storage/hbase/limits.h"
 #include "storage/hbase/remote/ship_int.h"
+#include "storage/internal.h"
 
 #include <string.h>
 
@@ -18,7 +20,6 @@
 #define PIECE_POINTS      32768u /* of a piece, at most; more than fit into one column */
 #define CELLS_AT_ONCE     256u   /* single cells in one put */
 #define MANY_ROWS         8 /* HBase does not refuse so many, each by itself, but all of them for another reason */
-#define INTERNAL          '\1' /* first byte of internal metrics */
 
 void sto_hbase__worker_init(struct sto_hbase__worker *w, struct sto_hbase *h,
                             struct sto_hbase__counts *counts)
@@ -84,11 +85,17 @@ bool sto_hbase__refuses_rows(const struct sto_thrift_reply *reply)
     return true;
 }
 
+/* Does another file send it? */
+static bool is_histogram(const struct sto_remote_row *row)
+{
+    struct sto_internal name;
+    return sto_internal_parse(row->series.metric, &name) && name.kind == STO_INTERNAL_HISTOGRAM;
+}
+
 static int check_row(const struct sto_remote_row *row, struct ts_error *err)
 {
-    if (row->series.metric.n && row->series.metric.p[0] == INTERNAL)
-        return ts_error_set(err, TS_EINVAL,
-                            "rollups and buckets of histograms are not shipped to HBase; they stay here");
+    if (row->series.metric.n && row->series.metric.p[0] == STO_INTERNAL_MARK)
+        return ts_error_set(err, TS_EINVAL, "rollups are not shipped to HBase; they stay here");
     if (row->hour < 0 || row->hour > STO_HBASE_MAX_HOUR)
         return sto_hbase_check_time(row->hour * TS_HOUR_MS, err);
     TS_TRY(sto_hbase_check_series(&row->series, err));
@@ -104,6 +111,8 @@ static bool next_piece(struct sto_hbase__worker *w, struct sto_hbase__piece *p, 
     for (; w->at_row < w->s->n; w->at_row++, w->at_point = 0) {
         const struct sto_remote_row *row = &w->s->rows[w->at_row];
         struct ts_error why = {0};
+        if (is_histogram(row))
+            continue;
         if (w->at_point == 0 && check_row(row, &why) < 0) {
             sto_hbase__refuse(w, w->at_row, &why);
             continue;
@@ -309,7 +318,7 @@ static int send_chunks(struct sto_hbase__worker *w, struct ts_error *err)
         TS_TRY(sto_hbase__ship_merge(w, err));
         count_sent(w);
     }
-    return rc;
+    return rc < 0 ? rc : sto_hbase__ship_histograms(w, err);
 }
 
 int sto_hbase__ship_now(struct sto_hbase__worker *w, const struct sto_shipment *s,

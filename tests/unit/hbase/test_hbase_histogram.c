@@ -92,6 +92,58 @@ static void test_hbase_histogram__what_cannot_be_stored_is_refused(void **state)
     ts_buf_release(&out);
 }
 
+/* --- tallies --- */
+
+static int set(struct sto_hbase_tally *t, float low, float high, uint64_t n)
+{
+    return sto_hbase_tally_set(t, &(struct sto_bucket){STO_BUCKET_RANGE, low, high}, n, NULL);
+}
+
+static void test_hbase_histogram__buckets_are_set_one_by_one(void **state)
+{
+    (void)state;
+    struct sto_hbase_tally t = {.memory = NULL};
+    struct sto_bucket over = {.kind = STO_BUCKET_OVER}, none = {STO_BUCKET_RANGE, 5, 6};
+    struct ts_buf out;
+    uint64_t n = 7;
+    ts_buf_init(&out, 0);
+    sto_hbase_tally_clear(&t, 42);
+    assert_int_equal(set(&t, 2, 3, 300), 1);
+    assert_int_equal(set(&t, 1, 2, 4), 1);
+    assert_int_equal(set(&t, 1, 2, 5), 1);
+    assert_int_equal(set(&t, 1, 2, 5), 0); /* it has that count */
+    assert_int_equal(sto_hbase_tally_set(&t, &over, 1, NULL), 1);
+    assert_int_equal(sto_hbase_tally_set(&t, &over, 1, NULL), 0);
+    assert_int_equal(sto_hbase_histogram_write(&t.head, t.buckets, &out, NULL), 0);
+    t_assert_hex(out.p, out.n, "2A 0002 3F800000 40000000 05 40000000 40400000 AC02 00 01");
+    assert_int_equal(sto_hbase_tally_read(&t, ts_buf_get(&out), NULL), 0);
+    assert_true(sto_hbase_tally_get(&t, &over, &n) && n == 1);
+    assert_false(sto_hbase_tally_get(&t, &none, &n));
+    struct t_bytes twice =
+        t_hex("2A 0003 40000000 40400000 01 3F800000 40000000 05 40000000 40400000 02 00 00");
+    assert_int_equal(sto_hbase_tally_read(&t, t_slice(&twice), NULL), 0);
+    assert_int_equal(t.head.n_buckets, 2);
+    assert_true(t.buckets[0].count == 5 && t.buckets[1].count == 2);
+    struct t_bytes endless = t_hex("2A 0001 3F800000 7F800000 01 00 00"); /* up to infinity */
+    assert_int_equal(sto_hbase_tally_read(&t, t_slice(&endless), NULL), TS_ECORRUPT);
+    sto_hbase_tally_release(&t);
+    ts_buf_release(&out);
+}
+
+static void test_hbase_histogram__a_tally_counts_its_memory(void **state)
+{
+    (void)state;
+    struct ts_budget memory;
+    struct sto_hbase_tally t = {.memory = &memory};
+    struct ts_error err = {0};
+    int rc = 0;
+    ts_budget_init(&memory, "test", "test_bytes", NULL, 4096);
+    for (int i = 0; i < 4096 && rc >= 0; i++)
+        rc = sto_hbase_tally_set(&t, &(struct sto_bucket){STO_BUCKET_RANGE, (float)-i, 1}, 1, &err);
+    assert_int_equal(rc, TS_ELIMIT);
+    sto_hbase_tally_release(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -99,6 +151,8 @@ int main(void)
         cmocka_unit_test(test_hbase_histogram__values_of_the_simple_codec),
         cmocka_unit_test(test_hbase_histogram__damage_is_reported),
         cmocka_unit_test(test_hbase_histogram__what_cannot_be_stored_is_refused),
+        cmocka_unit_test(test_hbase_histogram__buckets_are_set_one_by_one),
+        cmocka_unit_test(test_hbase_histogram__a_tally_counts_its_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -505,6 +505,7 @@ int remote_contract_run(const char *name, struct sto_remote *(*open)(void),
         CASE(small_cells_change_by_compare_and_set),
         CASE(remote_contract__a_fetch_reads_annotations),
         CASE(remote_contract__a_fetch_ends_when_annotations_are_refused),
+        CASE(remote_contract__buckets_of_histograms),
         CASE(callers_may_run_at_the_same_time),
         CASE(a_whole_store_has_no_faults),
     };

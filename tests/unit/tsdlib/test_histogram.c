@@ -36,7 +36,7 @@ static const char *shown(void)
     for (size_t i = 0; i < h.n; i++) {
         if (i)
             ts_buf_char(&b, ' ');
-        qry_bucket_print(&h.buckets[i].b, &b);
+        sto_bucket_print(&h.buckets[i].b, &b);
         ts_buf_printf(&b, "=%lld", (long long)h.buckets[i].count);
     }
     snprintf(text, sizeof(text), "%.*s", (int)b.n, b.p);
@@ -135,7 +135,7 @@ static void test_histogram__random_changes(void **state)
         int rc = round & 1 ? tsd_histogram_binary(&h, &on, 42, s, &msg) : tsd_histogram_text(&h, s, &msg);
         for (size_t i = 0; rc == 0 && i < h.n; i++) {
             assert_true(h.buckets[i].count >= 0);
-            assert_true(i == 0 || qry_bucket_cmp(&h.buckets[i - 1].b, &h.buckets[i].b) < 0);
+            assert_true(i == 0 || sto_bucket_cmp(&h.buckets[i - 1].b, &h.buckets[i].b) < 0);
         }
         free(copy);
     }
@@ -143,10 +143,10 @@ static void test_histogram__random_changes(void **state)
 
 static void test_histogram__percentiles_of_the_facts(void **state)
 {
-    static const struct qry_bucket b[] = {{.kind = QRY_BUCKET_UNDER},
-                                          {.kind = QRY_BUCKET_RANGE, .lower = 0, .upper = 10},
-                                          {.kind = QRY_BUCKET_RANGE, .lower = 10, .upper = 20},
-                                          {.kind = QRY_BUCKET_RANGE, .lower = 20, .upper = 50}};
+    static const struct sto_bucket b[] = {{.kind = STO_BUCKET_UNDER},
+                                          {.kind = STO_BUCKET_RANGE, .lower = 0, .upper = 10},
+                                          {.kind = STO_BUCKET_RANGE, .lower = 10, .upper = 20},
+                                          {.kind = STO_BUCKET_RANGE, .lower = 20, .upper = 50}};
     static const double counts[] = {100, 5, 3, 2}, none[] = {100, 0, 0, 0};
     static const double rows[][2] = {{0.5, -1}, {1, 5},     {50, 5},   {50.1, 15},
                                      {80, 15},  {80.5, 35}, {100, 35}, {100.1, -1}};
@@ -167,7 +167,7 @@ static void test_histogram__floats_as_java_prints_them(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         ts_buf_clear(&msg);
-        qry_float_print(rows[i].f, &msg);
+        sto_float_print(rows[i].f, &msg);
         ts_buf_char(&msg, 0);
         assert_string_equal(msg.p, rows[i].text);
     }

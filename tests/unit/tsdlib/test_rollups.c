@@ -114,24 +114,24 @@ static void test_rollups__import_takes_every_interval(void **state)
 static void test_rollups__names_are_hidden(void **state)
 {
     struct ts_buf b;
-    struct qry_internal h;
+    struct sto_internal h;
     (void)state;
     ts_buf_init(&b, 0);
-    qry_internal_name(
-        &(struct qry_internal){QRY_INTERNAL_ROLLUP, TS_SLICE_LIT("cpu.user"), TS_SLICE_LIT("1h-sum:")}, &b);
+    sto_internal_name(
+        &(struct sto_internal){STO_INTERNAL_ROLLUP, TS_SLICE_LIT("cpu.user"), TS_SLICE_LIT("1h-sum:")}, &b);
     assert_true(sto_name_internal(ts_buf_get(&b)));
-    assert_true(qry_internal_parse(ts_buf_get(&b), &h));
-    assert_int_equal(h.kind, QRY_INTERNAL_ROLLUP);
+    assert_true(sto_internal_parse(ts_buf_get(&b), &h));
+    assert_int_equal(h.kind, STO_INTERNAL_ROLLUP);
     assert_true(ts_slice_is(h.metric, "cpu.user") && ts_slice_is(h.detail, "1h-sum:"));
     ts_buf_clear(&b);
-    qry_internal_name(
-        &(struct qry_internal){QRY_INTERNAL_HISTOGRAM, TS_SLICE_LIT("m"), TS_SLICE_LIT("0.0,10.0")}, &b);
-    assert_true(qry_internal_parse(ts_buf_get(&b), &h));
+    sto_internal_name(
+        &(struct sto_internal){STO_INTERNAL_HISTOGRAM, TS_SLICE_LIT("m"), TS_SLICE_LIT("0.0,10.0")}, &b);
+    assert_true(sto_internal_parse(ts_buf_get(&b), &h));
     assert_true(ts_slice_is(h.metric, "m") && ts_slice_is(h.detail, "0.0,10.0"));
     ts_buf_release(&b);
     static const char *const bad[] = {"", "m", "\1", "\1r", "\1x1h\1m", "\1rsum", "\1r1h-sum\1"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        assert_false(qry_internal_parse(ts_slice_str(bad[i]), &h));
+        assert_false(sto_internal_parse(ts_slice_str(bad[i]), &h));
 }
 
 static void count_name(void *arg, uint32_t id, struct ts_slice name)

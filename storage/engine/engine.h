@@ -131,7 +131,7 @@ void sto_engine_look_soon(struct sto_engine *e);
 int sto_engine_ship(struct sto_engine *e, struct ts_error *err);
 /** Ship again what was shipped of these hours, inclusive, and is still here; the next passes do it. Deletes are not
  * repeated. Values that another writer has put there since are replaced. Returns when this is durable. Errors of the manifest; TS_EINVAL:
- * there is no remote store. Waits for the running pass. */
+ * there is no remote store. Does not wait for the running pass, which may have seen these hours already: the next one sends them. */
 int sto_engine_reship(struct sto_engine *e, int32_t from_hour, int32_t to_hour, struct ts_error *err);
 /** Remove the files whose points are before a time and were all shipped before it, unless older points of other files
  * would reappear or a merge is reading the file; it does not wait for merges. When points were shipped is known from earlier calls, which

@@ -91,6 +91,28 @@ static int replace_lost_marks(struct sto_ship__pass *p, struct ts_error *err)
     return 0;
 }
 
+/* Hours that are left to be sent again become durable, with those that were requested while the pass ran. */
+static int set_again(struct sto_ship__pass *p, struct sto_mark_list *left, struct ts_error *err)
+{
+    struct sto_engine *e = p->e;
+    pthread_mutex_lock(&e->files_mu);
+    for (size_t i = 0; i < p->s->asked.n; i++)
+        replace(left,
+                sto_mark_list_with(left, p->s->asked.marks[i].hour_lo, p->s->asked.marks[i].hour_hi, 1));
+    int rc = sto_manifest_apply(e->manifest, &(struct sto_manifest_edit){.again = left}, err);
+    pthread_mutex_unlock(&e->files_mu);
+    sto_engine__fatal(e, rc, err);
+    return rc;
+}
+
+/* Requests that came before the pass begin with it: also hours that were held back are tried once more. Under files_mu. */
+static void take_asked(struct sto_shipper *s)
+{
+    for (size_t i = 0; s->asked.n && i < s->hours.n; i++)
+        s->hours.list[i].again_held = false;
+    replace(&s->asked, (struct sto_mark_list){0});
+}
+
 /* Take the hours that were sent again from the list; complete: the pass has seen all hours. */
 static int forget_again(struct sto_ship__pass *p, bool complete, struct ts_error *err)
 {
@@ -112,9 +134,7 @@ static int forget_again(struct sto_ship__pass *p, bool complete, struct ts_error
         if (lo <= m->hour_hi)
             replace(&left, sto_mark_list_with(&left, (int32_t)lo, m->hour_hi, 1));
     }
-    int rc = sto_mark_list_same(&left, &p->again)
-                 ? 0
-                 : edit_manifest(p->e, &(struct sto_manifest_edit){.again = &left}, err);
+    int rc = sto_mark_list_same(&left, &p->again) ? 0 : set_again(p, &left, err);
     ts_free(left.marks);
     return rc;
 }
@@ -127,7 +147,6 @@ int sto_engine_reship(struct sto_engine *e, int32_t from_hour, int32_t to_hour, 
         return ts_error_set(err, TS_EINVAL, "the store has no remote store, or is opened for reading only");
     if (from_hour > to_hour)
         return 0;
-    pthread_mutex_lock(&e->shipper->mu);
     pthread_mutex_lock(&e->files_mu);
     again = sto_mark_list_with(&sto_manifest_state(e->manifest)->again, from_hour, to_hour, 1);
     (void)sto_mark_history_copy(&sto_manifest_state(e->manifest)->past,
@@ -135,11 +154,10 @@ int sto_engine_reship(struct sto_engine *e, int32_t from_hour, int32_t to_hour, 
     (void)sto_mark_history_forget(&past, from_hour, to_hour);
     int rc =
         sto_manifest_apply(e->manifest, &(struct sto_manifest_edit){.again = &again, .past = &past}, err);
+    if (rc == 0)
+        replace(&e->shipper->asked, sto_mark_list_with(&e->shipper->asked, from_hour, to_hour, 1));
     pthread_mutex_unlock(&e->files_mu);
     sto_engine__fatal(e, rc, err);
-    for (size_t i = 0; rc == 0 && i < e->shipper->hours.n; i++)
-        e->shipper->hours.list[i].again_held = false;
-    pthread_mutex_unlock(&e->shipper->mu);
     ts_free(again.marks);
     sto_mark_history_release(&past);
     return rc;
@@ -210,6 +228,7 @@ static int begin(struct sto_ship__pass *p, struct ts_error *err)
     p->target = p->s->target = sto_manifest_state(p->e->manifest)->flushed_gen;
     p->v = sto_engine_pin(p->e);
     copy_list(&p->again, &sto_manifest_state(p->e->manifest)->again);
+    take_asked(p->s);
     pthread_mutex_unlock(&p->e->files_mu);
     copy_list(&p->marks, sto_marks_list(p->v->marks));
     p->del_lo = INT64_MAX;
@@ -388,6 +407,7 @@ void sto_ship__free(struct sto_engine *e)
     if (!s)
         return;
     release_kept(s);
+    ts_free(s->asked.marks);
     sto_ship__hours_release(&s->hours);
     pthread_mutex_destroy(&s->mu);
     pthread_mutex_destroy(&s->wake_mu);

@@ -54,6 +54,8 @@ struct sto_shipper {
     uint64_t n_begun; /* passes */
     /* generation to which the running pass sets marks; 0 = no pass runs; under files_mu */
     uint64_t target;
+    struct sto_mark_list
+        asked; /* hours that are to be sent again, requested since the last pass began; owned; under files_mu */
     _Atomic bool stop;
     pthread_t thread;
     bool runs;

@@ -102,6 +102,33 @@ static void test_ship_hours__are_sent_together(void **state)
     teardown(&s);
 }
 
+/* Hours that are to be sent again are noted while a pass runs, which forgets none of them when it ends. */
+static void test_ship_hours__reship_does_not_wait_for_a_pass(void **state)
+{
+    (void)state;
+    struct shipping s;
+    setup(&s);
+    put_hours(&s, 0, 1);
+    ship_flush(s.st);
+    ship_all(s.st);
+    uint64_t shipments = r_stat(s.r, "shipments"), points = r_stat(s.r, "shipped_points");
+    int32_t first = (int32_t)(T0 / TS_HOUR_MS);
+    assert_int_equal(sto_reship(s.st, first, first, NULL), 0);
+    begin(&s);
+    wait_for(&s, "shipments", shipments + 1);
+    assert_int_equal(sto_reship(s.st, INT32_MIN, INT32_MAX, NULL),
+                     0); /* the results of the pass are still held back */
+    end(&s);
+    assert_int_equal(s.rc, 0);
+    ship_all(s.st);
+    assert_true(r_stat(s.r, "shipped_points") >= points + 3 * N_HOURS);
+    points = r_stat(s.r, "shipped_points");
+    ship_all(s.st);
+    assert_int_equal(r_stat(s.r, "shipped_points"), points);
+    ship_expect(s.r, &s.d, "again");
+    teardown(&s);
+}
+
 /* One shipment of several fails: its hour is sent again, and the others are not. */
 static void test_ship_hours__only_the_failed_one_is_sent_again(void **state)
 {
@@ -170,6 +197,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ship_hours__are_sent_together),
+        cmocka_unit_test(test_ship_hours__reship_does_not_wait_for_a_pass),
         cmocka_unit_test(test_ship_hours__only_the_failed_one_is_sent_again),
         cmocka_unit_test(test_ship_hours__steps_of_one_hour_wait),
         cmocka_unit_test(test_ship_hours__many_are_one_edit),

@@ -121,7 +121,11 @@ static void say_copied(const struct tsd_copy *c)
     double s = tsd_progress_s(&c->bar);
     tsd_count_text(c->n_points, points);
     tsd_count_text(s > 0 ? (uint64_t)((double)c->n_points / s) : 0, rate);
-    tsd_say("copied %s points in %.2f s (%s points/s)", points, s, rate);
+    tsd_say("copied %s points in %.2f s (%s points/s), and %llu annotations", points, s, rate,
+            (unsigned long long)c->n_notes);
+    if (c->n_refused_notes)
+        tsd_say("%llu annotations were not copied", (unsigned long long)c->n_refused_notes);
+    tsd_say("metadata of names and series, and trees, are not copied");
     if (c->refused.n_rows)
         tsd_say("%llu points of %llu rows were not copied; %llu rows are listed",
                 (unsigned long long)c->refused.n_points, (unsigned long long)c->refused.n_rows,
@@ -156,6 +160,8 @@ static int open_stores(struct tsd_copy *c, bool writes, struct ts_error *err)
     int there = has_store(c, err);
     if (there < 0)
         return there;
+    TS_TRY(tsd_hbase_probe(&c->set, err));
+    c->set.opts.access.away_ms = TSD_COPY_AWAY_MS;
     TS_TRY(sto_hbase_open(&c->set.opts, &c->remote, err));
     if (!there && !writes && !c->to_hbase)
         return 0;
@@ -213,7 +219,7 @@ static int run(struct tsd_copy *c)
         return tsd_fail(&err);
     if (close_rc < 0)
         return tsd_fail(&close_err);
-    return same && c->refused.n_rows == 0 ? TSD_EXIT_OK : TSD_EXIT_FAILED;
+    return same && c->refused.n_rows == 0 && c->n_refused_notes == 0 ? TSD_EXIT_OK : TSD_EXIT_FAILED;
 }
 
 int tsd_copy_run(const struct tsd_args *args)

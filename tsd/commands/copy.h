@@ -1,5 +1,5 @@
 /*
- * copy.h - the parts of tsd copy: points, annotations and metadata from OpenTSDB's tables in HBase into a data folder, and back.
+ * copy.h - the parts of tsd copy: points and annotations from OpenTSDB's tables in HBase into a data folder, and back.
  *
  *   copy.c         options, both stores, the order of things
  *   copy_read.c    which metrics there are; points of either side, metric by metric
@@ -8,7 +8,7 @@
  *   copy_state.c   the progress file: up to which time each metric was copied
  *   copy_days.c    points and checksum of each day
  *   copy_verify.c  both sides compared, the report; --dry-run
- *   copy_meta.c    annotations and metadata
+ *   copy_notes.c   annotations
  *
  * A metric is copied in slices of time, in the order of time. After a slice is safe in the destination, a line in the progress
  * file says so; a copy that is started again begins behind it. What is copied twice changes nothing: a point replaces the
@@ -76,7 +76,8 @@ struct tsd_copy_refused {
     uint64_t n_listed; /* printed */
 };
 
-#define TSD_COPY_STEPS 1000 /* of the bar, for each metric */
+#define TSD_COPY_AWAY_MS 20000 /* an HBase that does not answer for longer ends the copy */
+#define TSD_COPY_STEPS   1000  /* of the bar, for each metric */
 
 /* A run of the command. */
 struct tsd_copy {
@@ -98,13 +99,15 @@ struct tsd_copy {
     struct ts_arena names;
 
     struct tsd_progress bar;
-    uint64_t n_points; /* reported or written so far */
+    uint64_t n_points;        /* reported or written so far */
+    uint64_t n_notes;         /* annotations that were copied */
+    uint64_t n_refused_notes; /* those that the destination cannot hold, or of names that nobody knows */
     struct tsd_copy_refused refused;
 };
 
 /** Is a metric chosen by --metric? */
 bool tsd_copy_chosen(const struct tsd_copy *c, struct ts_slice metric);
-/** Limits of a call of the remote store, ten minutes from now. */
+/** Limits of a call of the remote store: ten minutes from now, and TSD_COPY_AWAY_MS without an answer. */
 struct sto_remote_call tsd_copy_call(struct tsd_copy *c);
 /** Show the progress: until next_ms of the present metric. */
 void tsd_copy_show(struct tsd_copy *c, int64_t next_ms);
@@ -116,6 +119,8 @@ void tsd_copy_refuse(struct tsd_copy *c, const struct sto_remote_row *row, const
 /* Receives points of a metric. */
 struct tsd_copy_reader {
     int (*row)(void *arg, const struct sto_remote_row *row, struct ts_error *err);
+    /* from HBase only: an annotation of a series; may be NULL */
+    int (*note)(void *arg, const struct sto_remote_note *note, struct ts_error *err);
     /* a slice begins, both times inclusive; may be NULL */
     int (*begin)(void *arg, int64_t from_ms, int64_t to_ms, struct ts_error *err);
     /* everything before next_ms was reported; may be NULL */
@@ -127,10 +132,10 @@ int tsd_copy_list(struct tsd_copy *c, struct ts_error *err);
 /** Read a metric from HBase, slice by slice, each with about four million points or an hour. */
 int tsd_copy_read_hbase(struct tsd_copy *c, struct ts_slice metric, int64_t from_ms,
                         const struct tsd_copy_reader *r, struct ts_error *err);
-/** The time of a point that is not later than all others of from..to by more than an hour: 1; 0: there are none. */
+/** The time of a row that is not later than all others of from..to by more than an hour: 1; 0: there are none. */
 int tsd_copy_first_hbase(struct tsd_copy *c, struct ts_slice metric, int64_t from_ms, int64_t to_ms,
                          int64_t *out_ms, struct ts_error *err);
-/** Does HBase have points of a metric from from_ms to to_ms? 1, 0. */
+/** Does HBase have rows of a metric from from_ms to to_ms, whatever they hold? 1, 0. */
 int tsd_copy_any_hbase(struct tsd_copy *c, struct ts_slice metric, int64_t from_ms, int64_t to_ms,
                        struct ts_error *err);
 /** Read a metric from the folder: the rows of each series in the order of time. TS_ENOTFOUND is no error: there is no such
@@ -140,6 +145,25 @@ int tsd_copy_read_folder(struct tsd_copy *c, struct ts_slice metric, int64_t fro
 /** The same with slices as tsd_copy_read_hbase has them. */
 int tsd_copy_read_slices(struct tsd_copy *c, struct ts_slice metric, int64_t from_ms,
                          const struct tsd_copy_reader *r, struct ts_error *err);
+
+/* --- annotations --- */
+
+/* Annotations of one side: how many, and a checksum over names, times and records that does not depend on their order. */
+struct tsd_copy_notes {
+    uint64_t n, check;
+    uint64_t n_unnamed; /* folder: of ids without names, not counted in n */
+};
+/** Count an annotation of HBase. */
+int tsd_copy_notes_add(struct tsd_copy_notes *sum, const struct sto_remote_note *note, struct ts_error *err);
+/** Count those of the folder that belong to the metrics and times of the copy, and global ones. */
+int tsd_copy_notes_of_folder(struct tsd_copy *c, struct tsd_copy_notes *sum, struct ts_error *err);
+/** Read the global ones of HBase, unless metrics were chosen. */
+int tsd_copy_notes_global(struct tsd_copy *c, sto_fetch_note_fn each, void *arg, struct ts_error *err);
+/** Write an annotation into the folder; on disk after sto_cell_sync. series NULL: a global one. */
+int tsd_copy_note_in(struct tsd_copy *c, const struct sto_series *series, const struct sto_remote_note *note,
+                     struct ts_error *err);
+/** Write all annotations of the folder that belong to the copy into HBase. */
+int tsd_copy_notes_out(struct tsd_copy *c, struct ts_error *err);
 
 /* --- the parts --- */
 

@@ -98,12 +98,32 @@ static int on_row(void *arg, const struct sto_remote_row *row, struct ts_error *
     return 0;
 }
 
+static int on_note(void *arg, const struct sto_remote_note *note, struct ts_error *err)
+{
+    struct in *in = arg;
+    const struct sto_series *series = NULL;
+    int rc = note->series ? find_series(in, note->series, &series, err) : 0;
+    if (rc == TS_EINVAL) {
+        in->c->n_refused_notes++;
+        tsd_say("an annotation was not copied: %s", err->text);
+        return 0;
+    }
+    return rc < 0 ? rc : tsd_copy_note_in(in->c, series, note, err);
+}
+
+static int on_global(void *arg, const struct sto_remote_note *note, size_t pos, struct ts_error *err)
+{
+    (void)pos;
+    return on_note(arg, note, err);
+}
+
 static int on_slice(void *arg, int64_t next_ms, struct ts_error *err)
 {
     struct in *in = arg;
     struct tsd_copy *c = in->c;
     sto_writer_turn(in->writer);
     TS_TRY(sto_flush(c->store, STO_LEVEL_DISK, err));
+    TS_TRY(sto_cell_sync(c->store, err));
     tsd_copy_show(c, next_ms);
     return tsd_copy_state_set(c->state, c->metrics[c->at], c->from_ms, next_ms, err);
 }
@@ -111,7 +131,7 @@ static int on_slice(void *arg, int64_t next_ms, struct ts_error *err)
 int tsd_copy_in(struct tsd_copy *c, struct ts_error *err)
 {
     struct in in = {.c = c, .writer = sto_writer(c->store, 0), .tags = ts_xcalloc(255, sizeof *in.tags)};
-    struct tsd_copy_reader reader = {.row = on_row, .slice = on_slice, .arg = &in};
+    struct tsd_copy_reader reader = {.row = on_row, .note = on_note, .slice = on_slice, .arg = &in};
     int rc = 0;
     ts_buf_init(&in.text, TEXT_BYTES);
     for (c->at = 0; rc == 0 && c->at < c->n_metrics; c->at++) {
@@ -121,6 +141,10 @@ int tsd_copy_in(struct tsd_copy *c, struct ts_error *err)
             rc = tsd_copy_read_hbase(c, metric, from_ms, &reader, err);
         tsd_copy_show(c, INT64_MAX);
     }
+    if (rc == 0)
+        rc = tsd_copy_notes_global(c, on_global, &in, err);
+    if (rc == 0)
+        rc = sto_cell_sync(c->store, err);
     if (rc == 0)
         rc = sto_flush(c->store, STO_LEVEL_FILES, err);
     ts_buf_release(&in.text);

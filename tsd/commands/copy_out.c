@@ -255,5 +255,5 @@ int tsd_copy_out(struct tsd_copy *c, struct ts_error *err)
         tsd_copy_show(c, INT64_MAX);
     }
     end(&o);
-    return rc;
+    return rc < 0 ? rc : tsd_copy_notes_out(c, err);
 }

@@ -20,7 +20,8 @@
 
 struct sto_remote_call tsd_copy_call(struct tsd_copy *c)
 {
-    return (struct sto_remote_call){.deadline_ns = ts_clock_mono_ns() + CALL_NS, .memory = &c->memory};
+    return (struct sto_remote_call){
+        .deadline_ns = ts_clock_mono_ns() + CALL_NS, .memory = &c->memory, .is_query = true};
 }
 
 /* --- metrics --- */
@@ -82,7 +83,7 @@ struct side {
 };
 /* Reads a side. */
 struct side_ops {
-    /* Are there points? They may be gone when they are read. 1, 0. */
+    /* Are there points, or from HBase rows of any kind? They may be gone when they are read. 1, 0. */
     int (*any)(struct side *s, int64_t from_ms, int64_t to_ms, struct ts_error *err);
     int (*read)(struct side *s, int64_t from_ms, int64_t to_ms, struct ts_error *err);
 };
@@ -177,11 +178,19 @@ static int on_remote_row(void *arg, const struct sto_remote_row *row, size_t pos
     return report(arg, row, err);
 }
 
+static int on_remote_note(void *arg, const struct sto_remote_note *note, size_t pos, struct ts_error *err)
+{
+    struct side *s = arg;
+    (void)pos;
+    return s->r->note(s->r->arg, note, err);
+}
+
 static int hbase_read(struct side *s, int64_t from_ms, int64_t to_ms, struct ts_error *err)
 {
     struct sto_remote *remote = s->c->remote;
     struct sto_remote_call call = tsd_copy_call(s->c);
-    struct sto_fetch f = {.metric = s->metric, .from_ms = from_ms, .to_ms = to_ms};
+    struct sto_fetch f = {
+        .metric = s->metric, .from_ms = from_ms, .to_ms = to_ms, .note = s->r->note ? on_remote_note : NULL};
     call.deadline_ns += 5 * CALL_NS; /* an hour may have billions of points */
     return remote->ops->fetch(remote, &f, &call, on_remote_row, s, err);
 }

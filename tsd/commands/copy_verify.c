@@ -27,6 +27,7 @@ static int on_row(void *arg, const struct sto_remote_row *row, struct ts_error *
 struct sides {
     struct tsd_copy *c;
     struct tsd_copy_days hbase, folder;
+    struct tsd_copy_notes *notes; /* of HBase */
 };
 
 static int on_remote_row(void *arg, const struct sto_remote_row *row, struct ts_error *err)
@@ -34,6 +35,17 @@ static int on_remote_row(void *arg, const struct sto_remote_row *row, struct ts_
     struct sides *s = arg;
     s->c->n_points += row->cells->n;
     return on_row(&s->hbase, row, err);
+}
+
+static int on_remote_note(void *arg, const struct sto_remote_note *note, struct ts_error *err)
+{
+    return tsd_copy_notes_add(((struct sides *)arg)->notes, note, err);
+}
+
+static int on_global(void *arg, const struct sto_remote_note *note, size_t pos, struct ts_error *err)
+{
+    (void)pos;
+    return tsd_copy_notes_add(arg, note, err);
 }
 
 static int on_slice(void *arg, int64_t next_ms, struct ts_error *err)
@@ -46,7 +58,10 @@ static int on_slice(void *arg, int64_t next_ms, struct ts_error *err)
 static int read_sides(struct sides *s, struct ts_slice metric, struct ts_error *err)
 {
     struct tsd_copy *c = s->c;
-    struct tsd_copy_reader remote = {.row = on_remote_row, .slice = on_slice, .arg = s},
+    struct tsd_copy_reader remote = {.row = on_remote_row,
+                                     .note = on_remote_note,
+                                     .slice = on_slice,
+                                     .arg = s},
                            local = {.row = on_row, .arg = &s->folder};
     s->hbase = s->folder = (struct tsd_copy_days){.memory = &c->memory};
     TS_TRY(tsd_copy_read_hbase(c, metric, c->from_ms, &remote, err));
@@ -58,6 +73,7 @@ static int read_sides(struct sides *s, struct ts_slice metric, struct ts_error *
 /* Counts of a report. */
 struct report {
     uint64_t n_points, n_days, n_different;
+    struct tsd_copy_notes hbase, folder; /* annotations */
 };
 
 static void print_line(const struct tsd_copy *c, struct ts_slice metric, const struct tsd_copy_day *from,
@@ -92,7 +108,7 @@ static void print_days(const struct tsd_copy *c, struct ts_slice metric, const s
 
 static int compare_metric(struct tsd_copy *c, struct report *r, struct ts_error *err)
 {
-    struct sides s = {.c = c};
+    struct sides s = {.c = c, .notes = &r->hbase};
     struct ts_slice metric = c->metrics[c->at];
     struct ts_buf out;
     ts_buf_init(&out, 0);
@@ -178,6 +194,11 @@ static int count_internal(struct tsd_copy *c, uint64_t *out_n, struct ts_error *
 
 /* --- all metrics --- */
 
+static bool same_notes(const struct report *r)
+{
+    return r->hbase.n == r->folder.n && r->hbase.check == r->folder.check;
+}
+
 static void say_result(const struct tsd_copy *c, const struct report *r)
 {
     char points[32], rate[32];
@@ -185,6 +206,11 @@ static void say_result(const struct tsd_copy *c, const struct report *r)
     tsd_count_text(r->n_points, points);
     tsd_count_text(s > 0 ? (uint64_t)((double)r->n_points / s) : 0, rate);
     tsd_say("compared %s points in %.2f s (%s points/s)", points, s, rate);
+    if (!same_notes(r))
+        tsd_say("annotations differ: HBase has %llu, %s has %llu", (unsigned long long)r->hbase.n, c->dir,
+                (unsigned long long)r->folder.n);
+    else
+        tsd_say("all %llu annotations are the same on both sides", (unsigned long long)r->hbase.n);
     if (r->n_different)
         tsd_say("%llu of %llu days of metrics differ", (unsigned long long)r->n_different,
                 (unsigned long long)r->n_days);
@@ -208,13 +234,18 @@ int tsd_copy_verify(struct tsd_copy *c, bool *out_same, struct ts_error *err)
     tsd_progress_clear(&c->bar);
     if (rc == 0)
         rc = tsd_print_end(err);
+    if (rc == 0)
+        rc = tsd_copy_notes_global(c, on_global, &r.hbase, err);
+    if (rc == 0)
+        rc = tsd_copy_notes_of_folder(c, &r.folder, err);
     if (rc == 0 && c->to_hbase)
         rc = count_internal(c, &n_internal, err);
     if (rc < 0)
         return rc;
     c->remote->ops->status(c->remote, on_counter, &left);
     say_result(c, &r);
-    *out_same = r.n_different == 0 && (c->to_hbase || say_left_out(&left)) && n_internal == 0;
+    *out_same =
+        r.n_different == 0 && same_notes(&r) && (c->to_hbase || say_left_out(&left)) && n_internal == 0;
     if (n_internal)
         tsd_say("%llu points of rollups and buckets of histograms were not copied: tsd copy copies points "
                 "alone",

@@ -26,6 +26,9 @@
      .help = "Read keys from this file, that of the daemon: lines \"key = value\"."},                        \
         TSD_HBASE_TABLES_OPTS
 
+/** Does one of the gateways answer? TS_EBACKEND and the like: none does, which *err says; at the start of a command somebody has mistyped the
+ * address. */
+int tsd_hbase_probe(const struct tsd_hbase_settings *set, struct ts_error *err);
 /** Keys of args->conf and these options.
  *  @param memory  [out] the account of hbase_memory_bytes; outlives set and what is opened with it
  *  @return 0; TS_EINVAL with one sentence. set is released with tsd_hbase_settings_release */

@@ -56,14 +56,13 @@ static int load(struct tsd_hbase_tables *t, const struct tsd_args *args, struct 
     return sto_hbase_open(&t->set.opts, &t->remote, err);
 }
 
-/* An HBase that is away would be waited for, as in the middle of a check; at the start somebody has mistyped its address. */
-static int probe(const struct tsd_hbase_tables *t, struct ts_error *err)
+int tsd_hbase_probe(const struct tsd_hbase_settings *set, struct ts_error *err)
 {
-    const struct sto_hbase_opts *o = &t->set.opts;
+    const struct sto_hbase_opts *o = &set->opts;
     int rc = TS_EBACKEND;
     for (size_t i = 0; i < o->access.n_gateways && rc < 0; i++)
         rc = sto_hbase_gateway_probe(&o->access, i, o->tables.uid, err);
-    return rc < 0 ? ts_error_wrap(err, "no gateway of hbase_gateways answers (%s)", t->set.gateways_key) : 0;
+    return rc < 0 ? ts_error_wrap(err, "no gateway of hbase_gateways answers (%s)", set->gateways_key) : 0;
 }
 
 int tsd_hbase_tables_open(struct tsd_hbase_tables *t, const struct tsd_args *args, struct ts_error *err)
@@ -71,7 +70,7 @@ int tsd_hbase_tables_open(struct tsd_hbase_tables *t, const struct tsd_args *arg
     *t = (struct tsd_hbase_tables){.call = {.cancel = &interrupted, .memory = &t->memory}};
     int rc = load(t, args, err);
     if (rc == 0)
-        rc = probe(t, err);
+        rc = tsd_hbase_probe(&t->set, err);
     if (rc < 0) {
         tsd_hbase_tables_close(t);
         return rc;

@@ -261,6 +261,12 @@ void tsd_notes_all(struct sto_store *st, tsd_note_fn each, void *arg)
     sto_cell_each(st, TS_SLICE_LIT(NOTE_PREFIX), note_each, &w);
 }
 
+void tsd_notes_all_cells(struct sto_store *st,
+                         bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg)
+{
+    sto_cell_each(st, TS_SLICE_LIT(NOTE_PREFIX), each, arg);
+}
+
 /* A visit of the TSUIDs of annotations. */
 struct note_tsuids {
     void (*each)(void *arg, struct ts_slice tsuid); /* gets them */

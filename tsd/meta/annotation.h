@@ -57,6 +57,9 @@ void tsd_notes_each(struct sto_store *st, struct ts_slice tsuid, int64_t from_ms
 /** Call each(arg, key, value) for their cells, until it returns false; it may change them. */
 void tsd_notes_cells(struct sto_store *st, struct ts_slice tsuid, int64_t from_ms, int64_t to_ms,
                      bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg);
+/** The same for the cells of all notes: globals first, then by series. */
+void tsd_notes_all_cells(struct sto_store *st,
+                         bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg);
 /** Give the note with this series and stored record to each, whose result is returned; true for one that cannot be read. */
 bool tsd_note_visit(struct ts_slice tsuid, struct ts_slice record, tsd_note_fn each, void *arg);
 /** All notes: globals first, then by series. */

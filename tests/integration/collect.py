@@ -251,8 +251,11 @@ def open_files():
         text = open("%s/dist/%s.service" % (ROOT, unit)).read()
         check("LimitNOFILE=1048576" in text and "--config /etc/tsd.conf" in text, unit + ".service")
     both = TMP.name + "/both.conf"
-    with open(ROOT + "/dist/tsd.conf") as f, open(both, "w") as out:
-        out.write("\n".join(line[1:] if re.match(r"#\w+ = ", line) else line for line in f.read().split("\n")))
+    subprocess.run(["cmake", "-DTSD=" + binary(), "-DHEAD=" + ROOT + "/dist/tsd.conf.in", "-DOUT=" + both, "-P", ROOT + "/dist/conf.cmake"], check=True)
+    with open(both) as f:
+        text = re.sub(r"^#(?=[a-z_]+ =)", "", f.read(), flags=re.M).replace("collect_server = 127.0.0.1\n", "collect_server = tsd.example.org:4242\n")
+    with open(both, "w") as out:
+        out.write(text)
     for command in ("serve", "collect"):
         p = subprocess.run([binary(), command, "--config", both, "--print-config"], stdout=subprocess.PIPE, text=True, env=ENV, check=False)
         check(p.returncode == 0 and "\ncollect_server = tsd.example.org:4242\n" in p.stdout, "%s: %d" % (command, p.returncode))

@@ -142,6 +142,9 @@ def bytes_and_names(d, g, tables):
     shipped(g, tables, want)
     check("the points are in HBase", points(g.scan(tables[0])), want)
     check("and are answered", query(d, "hb.m"), {"a": {0: 42, 10: -300}, "k\xf6ln": {3599: 4.5}})
+    a = bytes.fromhex(m + k + back["tagv"]["a"])
+    until("its points are counted", lambda: cells_of(g, tables[3], a).get("ts_ctr") == "\0" * 7 + "\2")
+    check("and it has metadata", '"tsuid":"%s"' % a.hex().upper() in until("metadata", lambda: cells_of(g, tables[3], a).get("ts_meta")), True)
     return want, m, k + back["tagv"]["a"]
 
 
@@ -313,7 +316,7 @@ def main():
     keys = {"hbase_%s_table" % part: name for part, name in zip(("data", "uid", "tree", "meta"), tables)}
     create_tables(host, port, keys)
     relay.cut()  # HBase is away at the start: no error
-    with Daemon(workers=2, remote="hbase", hbase_gateways="127.0.0.1:%d" % relay.port, hbase_ship=1, hbase_keep_local_h=24 * 365, **keys) as d:
+    with Daemon(workers=2, remote="hbase", hbase_gateways="127.0.0.1:%d" % relay.port, hbase_ship=1, hbase_keep_local_h=24 * 365, hbase_series_counters="count", **keys) as d:
         until("the log says that HBase is away", lambda: "HBase does not answer" in log(d))
         relay.open()
         want, metric, tags = bytes_and_names(d, g, tables)

@@ -22,7 +22,7 @@
 
 /* Values as they stand in the keys. */
 struct values {
-    const char *remote, *gateways, *transport, *ship;
+    const char *remote, *gateways, *transport, *ship, *counters;
     struct sto_hbase_tables tables;
     unsigned salt_buckets, salt_width, metric_width, tagk_width, tagv_width;
     int64_t timeout_ms, connect_timeout_ms, keep_local_ms;
@@ -112,6 +112,15 @@ const struct ts_conf_key tsd_hbase_conf_keys[] = {
         "hbase_compact", "true",
         "The points of an hour that is over are written as one column, as OpenTSDB's compaction does.",
         .opentsdb = "tsd.storage.enable_compaction", TO(compact)),
+    TS_KEY_CHOICE(
+        "hbase_series_counters", "none|seen|count", "none",
+        "What the table of metadata gets for series whose points are sent: seen = a counter of 1, by which "
+        "OpenTSDB's "
+        "searches find them, as with tsd.core.meta.enable_tsuid_tracking; count = the number of points, "
+        "and metadata of new series, as with enable_realtime_ts and enable_tsuid_incrementing too, at the "
+        "cost of a request for each "
+        "row.",
+        TO(counters)),
     TS_KEY_INT("hbase_keep_local_h", "48", 1, 24 * 366 * 100,
                "Points are kept here too until they are this old and HBase has had them for this long. HBase "
                "may lose "
@@ -255,6 +264,9 @@ static void take_opts(struct tsd_hbase_settings *out, const struct values *v)
     out->opts.max_cached_ids = (size_t)v->max_cached_ids;
     out->opts.sole_writer = v->sole_writer;
     out->opts.compacts = v->compact;
+    out->opts.counters = !strcmp(v->counters, "seen")    ? STO_HBASE_SEEN
+                         : !strcmp(v->counters, "count") ? STO_HBASE_COUNTED
+                                                         : STO_HBASE_NO_COUNTERS;
     struct sto_hbase_access_opts *a = &out->opts.access;
     a->transport = strcmp(v->transport, "framed") ? STO_THRIFT_BUFFERED : STO_THRIFT_FRAMED;
     a->max_connections = v->max_connections;

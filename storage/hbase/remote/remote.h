@@ -3,6 +3,7 @@
  *
  *   points        table data, family t         ship.c, delete.c, fetch.c
  *   histograms    the same                     ship_histogram.c, fetch_histogram.c
+ *   counters      table meta                   ship_counters.c
  *   names         table uid                    ids.h
  *   small cells   uid, meta, tree, data        cells.c
  *
@@ -28,6 +29,13 @@ struct sto_hbase_tables {
 #define STO_HBASE_REPLY_MIN_BYTES (1 << 20)
 #define STO_HBASE_REPLY_MAX_BYTES (1 << 30)
 
+/* What is written to tsdb-meta for series that points are shipped of. */
+enum sto_hbase_counters {
+    STO_HBASE_NO_COUNTERS, /* nothing */
+    STO_HBASE_SEEN,        /* ts_ctr is there, so that OpenTSDB finds the series */
+    STO_HBASE_COUNTED,     /* ts_ctr counts points, and a new series gets ts_meta */
+};
+
 struct sto_hbase_opts {
     struct sto_hbase_access_opts access; /* gateways, limits */
     struct sto_hbase_schema schema;
@@ -38,6 +46,7 @@ struct sto_hbase_opts {
     size_t max_cached_ids;     /* names whose ids are kept in memory; 0 = 1,000,000 */
     /* id of the simple codec of histograms, 0 to 255; -1: there is none, so that histograms are refused, and not read */
     int histogram_codec;
+    enum sto_hbase_counters counters;
     bool sole_writer;        /* nobody else writes rows of the series of this store */
     bool compacts;           /* rows of hours that are over are written as one compacted column */
     int64_t (*now_ms)(void); /* tests: the clock; NULL = the system's */

@@ -178,6 +178,7 @@ void sto_hbase__sender_status(struct sto_hbase *h, void (*each)(void *arg, const
         {"shipped_settled_rows", &n->n_settled},
         {"shipped_refused_rows", &n->n_refused},
         {"shipped_repeats", &n->n_repeats},
+        {"counters_failed", &n->n_uncounted},
         {"deletes", &n->n_deletes},
         {"deleted_rows", &n->n_deleted_rows},
     };

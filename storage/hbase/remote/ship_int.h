@@ -19,10 +19,11 @@ struct sto_hbase__counts {
     _Atomic uint64_t n_compacted;                   /* rows that were written as one column, without a look */
     _Atomic uint64_t n_merged;                      /* rows that were read first */
     _Atomic uint64_t n_changed;                     /* of these, rows that had to be changed */
-    _Atomic uint64_t n_settled; /* rows in which another writer had written meanwhile at the same times */
-    _Atomic uint64_t n_refused; /* rows that HBase cannot hold, or refused for good */
-    _Atomic uint64_t n_failed;  /* shipments that ended with an error */
-    _Atomic uint64_t n_repeats; /* changes of rows that were begun again after an error */
+    _Atomic uint64_t n_settled;   /* rows in which another writer had written meanwhile at the same times */
+    _Atomic uint64_t n_refused;   /* rows that HBase cannot hold, or refused for good */
+    _Atomic uint64_t n_failed;    /* shipments that ended with an error */
+    _Atomic uint64_t n_uncounted; /* counters of series that could not be written */
+    _Atomic uint64_t n_repeats;   /* changes of rows that were begun again after an error */
     _Atomic uint64_t n_deletes, n_deleted_rows; /* ranges; rows changed or deleted for them */
 };
 static inline void sto_hbase__count(_Atomic uint64_t *counter, uint64_t n)
@@ -34,6 +35,7 @@ static inline void sto_hbase__count(_Atomic uint64_t *counter, uint64_t n)
 struct sto_hbase__piece {
     uint32_t row;     /* in the shipment */
     uint32_t from, n; /* points of it */
+    uint32_t n_new;   /* of these, points that HBase lacked, or had with other values */
     bool fresh;       /* written without a look */
     bool as_one;      /* as one column, if it fits */
     bool compacts;    /* after a merge the row becomes one column */
@@ -113,6 +115,10 @@ int sto_hbase__ship_now(struct sto_hbase__worker *w, const struct sto_shipment *
 void sto_hbase__refuse(struct sto_hbase__worker *w, size_t row, const struct ts_error *why);
 /** Did HBase refuse rows of this request, so that the others could be accepted without them? Exceptions that concern a whole table are none. */
 bool sto_hbase__refuses_rows(const struct sto_thrift_reply *reply);
+
+/* ship_counters.c */
+/** Write to tsdb-meta that the pieces have got points. */
+void sto_hbase__ship_counters(struct sto_hbase__worker *w);
 
 /* ship_histogram.c */
 /** Send the rows of the shipment that are buckets of histograms. Errors as sto_hbase__ship_now. */

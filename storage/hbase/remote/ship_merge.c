@@ -125,7 +125,7 @@ static int64_t stamp(const struct sto_hbase__worker *w, size_t at, bool again)
 static int plan_row(struct unit *u, size_t at, struct sto_thrift_row *row, bool again, struct ts_error *err)
 {
     struct sto_hbase__worker *w = u->w;
-    const struct sto_hbase__piece *p = &w->pieces[u->list[at]];
+    struct sto_hbase__piece *p = &w->pieces[u->list[at]];
     struct ts_slice key = {(const char *)p->key, p->n_key};
     struct sto_cells points = sto_hbase__points(w, p);
     struct sto_hbase_wish wish = {
@@ -136,6 +136,8 @@ static int plan_row(struct unit *u, size_t at, struct sto_thrift_row *row, bool 
     TS_TRY(sto_hbase_change_plan(&w->change, w->cells, (size_t)n, &wish, err));
     if (!again)
         w->known_ms[at] = w->change.newest_ms;
+    if (!again && w->change.n_points > p->n_new) /* not less after a repeat, which finds some of them */
+        p->n_new = w->change.n_points < p->n ? w->change.n_points : p->n;
     if (!again || w->change.newest_ms > w->newest_ms[at])
         w->newest_ms[at] = w->change.newest_ms;
     if (!sto_hbase_change_writes(&w->change))

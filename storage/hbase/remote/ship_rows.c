@@ -125,6 +125,7 @@ static bool next_piece(struct sto_hbase__worker *w, struct sto_hbase__piece *p, 
         p->from = w->at_point;
         p->n = left < PIECE_POINTS ? left : PIECE_POINTS;
         p->fresh = row->fresh;
+        p->n_new = p->fresh ? p->n : 0;
         p->compacts = over && (o->compacts || o->sole_writer);
         p->as_one = p->n > 1 && (p->compacts || o->sole_writer);
         w->at_point += p->n;
@@ -256,8 +257,10 @@ static int send_again(struct sto_hbase__worker *w, size_t from, size_t to, struc
         return TS_EBACKEND;
     }
     w->bad_why.code = TS_EINVAL;
-    for (size_t i = 0; i < w->n_bad; i++)
+    for (size_t i = 0; i < w->n_bad; i++) {
         sto_hbase__refuse(w, w->pieces[w->bad[i]].row, &w->bad_why);
+        w->pieces[w->bad[i]].n_new = 0;
+    }
     return 0;
 }
 
@@ -317,6 +320,7 @@ static int send_chunks(struct sto_hbase__worker *w, struct ts_error *err)
         TS_TRY(send_fresh(w, err));
         TS_TRY(sto_hbase__ship_merge(w, err));
         count_sent(w);
+        sto_hbase__ship_counters(w);
     }
     return rc < 0 ? rc : sto_hbase__ship_histograms(w, err);
 }

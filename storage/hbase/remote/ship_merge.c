@@ -244,13 +244,21 @@ static int merge(struct unit *u, struct ts_error *err)
 
 static int merge_again(struct sto_hbase__worker *w, const uint16_t *list, size_t n, struct ts_error *err);
 
+/* Do others hold the memory that a row needs, so that it may fit later? If not, it never will. */
+static bool is_memory_short(const struct sto_hbase__worker *w)
+{
+    const struct ts_budget *memory = w->h->opts.access.memory;
+    return memory && memory->limit_bytes &&
+           atomic_load_explicit(&memory->used_bytes, memory_order_relaxed) > memory->limit_bytes / 2;
+}
+
 static int divide(struct sto_hbase__worker *w, const uint16_t *list, size_t n, struct ts_error *err)
 {
     TS_TRY(merge_again(w, list, n / 2, err));
     return merge_again(w, list + n / 2, n - n / 2, err);
 }
 
-/* The same with repeats; rows that HBase refuses for good are found by halves. */
+/* The same with repeats; rows that HBase refuses for good, and those that are too large for a reply or for the account, are found by halves. */
 static int merge_again(struct sto_hbase__worker *w, const uint16_t *list, size_t n, struct ts_error *err)
 {
     struct ts_error why = {0};
@@ -267,12 +275,16 @@ static int merge_again(struct sto_hbase__worker *w, const uint16_t *list, size_t
         trim(w);
         if (rc == 0)
             return 0;
+        rc = rc == TS_ENOMEM ? TS_ELIMIT : rc; /* a buffer that grows takes more than it needs */
         why.code = rc;
         if (rc == TS_ELIMIT && n > 1)
             return divide(w, list, n, err); /* fewer rows make a smaller reply */
         if (u.refused && n > 1)
             return divide(w, list, n, err);
-        if (u.refused) {
+        bool too_large = rc == TS_ELIMIT && !is_memory_short(w);
+        if (too_large)
+            ts_error_wrap(&why, "the row in HBase is too large to be changed");
+        if (u.refused || too_large) {
             why.code = TS_EINVAL;
             sto_hbase__refuse(w, w->pieces[list[0]].row, &why);
             return 0;

@@ -311,7 +311,9 @@ static int no_memory(struct sto_thrift_client *c, size_t n, struct ts_error *err
         return rc;
     }
     ts_budget_give(c->opts.budget, n);
-    return ts_error_set(err, TS_ENOMEM, "there is no memory for a reply of %s", c->text);
+    const char *key = c->opts.budget ? c->opts.budget->key : NULL;
+    return ts_error_set(err, TS_ENOMEM, "there is no memory for a reply of %s%s%s", c->text,
+                        key ? "; its limit is " : "", key ? key : "");
 }
 
 /* Read at most n bytes. 1: *out_n of them, none at the end of the connection; 0: not now; <0: an error. */

@@ -426,6 +426,47 @@ static void test_remote_ship__what_hbase_cannot_hold_stops_nothing_else(void **s
     sto_cells_release(&nan);
 }
 
+/* A row that cannot be read within the limits is set aside, and the others are shipped. */
+static void test_remote_ship__a_row_that_is_too_large_stops_nothing_else(void **state)
+{
+    (void)state;
+    struct sto_cells c = k_cells("0:1");
+    struct sto_remote_row rows[3];
+    for (int i = 0; i < 3; i++)
+        rows[i] = (struct sto_remote_row){.series = k_series, .hour = K_HOUR - i, .cells = &c};
+    struct sto_thrift_gateway g = {"127.0.0.1", fake_hbase_port(k_fake)};
+    struct ts_budget memory;
+    struct ts_error err = {0};
+    char *large = ts_xcalloc(1, 300000);
+    for (int limit = 0; limit < 2; limit++) {
+        ts_budget_init(&memory, "hbase", "hbase_memory_bytes", NULL, limit ? 4 << 20 : 0);
+        struct sto_hbase_opts opts = {.access = {.gateways = &g,
+                                                 .n_gateways = 1,
+                                                 .max_reply_bytes = limit ? 0 : 1 << 20,
+                                                 .memory = &memory},
+                                      .schema = STO_HBASE_SCHEMA_DEFAULT,
+                                      .ship_connections = 1,
+                                      .now_ms = k_clock};
+        assert_int_equal(sto_hbase_open(&opts, &k_remote, &err), 0);
+        for (int i = 0; i < (limit ? 16 : 4); i++) /* annotations, which belong to the row */
+            fake_hbase_put(k_fake, "tsdb", k_key(K_HOUR - 1), "t",
+                           (struct ts_slice){(const char[]){1, 0, (char)i}, 3},
+                           (struct ts_slice){large, 300000}, 0);
+        c.m[0] = 7 + limit;
+        struct k_result r = k_ship_rows(rows, 3);
+        if (r.rc < 0)
+            fail_msg("%s", r.err.text);
+        assert_int_equal(r.n_refused, 1);
+        assert_true(strstr(r.why.text, "too large to be changed") != NULL);
+        assert_true(strstr(r.why.text, limit ? "hbase_memory_bytes" : "hbase_max_reply_bytes") != NULL);
+        (void)k_expect(K_HOUR, limit ? "0s=8" : "0s=7");
+        (void)k_expect(K_HOUR - 2, limit ? "0s=8" : "0s=7");
+        k_close();
+    }
+    ts_free(large);
+    sto_cells_release(&c);
+}
+
 static struct k_result ship_hours(int32_t first, size_t n, bool fresh, struct sto_cells *c)
 {
     struct sto_remote_row rows[16];
@@ -511,7 +552,7 @@ int main(void)
         CASE(what_another_writer_puts_meanwhile_stays),   CASE(a_fault_of_any_request_changes_nothing),
         CASE(an_hbase_that_is_away_is_an_error),          CASE(what_hbase_cannot_hold_stops_nothing_else),
         CASE(a_row_that_hbase_refuses_is_set_aside),      CASE(wrong_options_are_named),
-        CASE(later_values_stay_while_others_are_settled),
+        CASE(later_values_stay_while_others_are_settled), CASE(a_row_that_is_too_large_stops_nothing_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

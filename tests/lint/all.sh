@@ -4,7 +4,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 bad=0
-for script in layers members sizes banned waits mutations doc_coverage words citations; do
+for script in layers members sizes banned waits mutations doc_coverage words citations commands; do
     PYTHONDONTWRITEBYTECODE=1 python3 "tests/lint/$script.py" || bad=1
 done
 

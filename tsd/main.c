@@ -436,6 +436,19 @@ static const struct tsd_cmd commands[] = {
      .examples = "tsd collect --server tsd.example.org:4242\n"
                  "tsd collect --once --format text --only cpu,load",
      .run = tsd_collect_run},
+    {.name = "completion",
+     .also = "complete completions",
+     .summary =
+         "Print the script that completes words of tsd in a shell, names of metrics and tags included.",
+     .usage = "bash|zsh|fish\n"
+              "words -- WORD...",
+     .details = "The script runs tsd completion words, which prints what the last WORD may become, a "
+                "candidate a line. Names come from the daemon (--host and\n"
+                "--port among the words, TSD_PORT); without one, or if it does not answer within 0.3 s, "
+                "there are none.",
+     .examples = "source <(tsd completion bash)\n"
+                 "tsd completion fish > ~/.config/fish/completions/tsd.fish",
+     .run = tsd_completion_run},
     {.name = "version",
      .summary = "Print the version of this program.",
      .usage = "[--build]",

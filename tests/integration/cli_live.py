@@ -9,6 +9,7 @@ import re
 import select
 import struct
 import subprocess
+import tempfile
 import termios
 import threading
 import time
@@ -64,11 +65,11 @@ def run(*args, env=None):
 class Terminal:
     """A command on a pseudo-terminal of 40 rows and 100 columns."""
 
-    def __init__(self, *args, env=None):
+    def __init__(self, *args, env=None, program=None):
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.environ.update(dict(TERM="xterm", **(env or {})))
-            os.execv(binary(), [binary(), *args])
+            os.execvp(program or binary(), [program or binary(), *args])
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
         self.text = ""
 
@@ -156,6 +157,27 @@ def terminal(port, server):
     holds("the screen is as it was", t.text.endswith("\033[?25h\033[?1049l"), t.text[-200:])
 
 
+def completion():
+    """The key Tab in a real bash: commands, options, metrics of the daemon, behind them tags and their values."""
+    with Daemon() as d, tempfile.TemporaryDirectory() as folder:
+        d.send("put web.hits 1793620800 1 domain=example.org\nput web.bytes 1793620800 1 domain=example.org\n")
+        d.sync()
+        os.symlink(binary(), folder + "/tsd")
+        t = Terminal("--norc", "--noprofile", "-i", program="bash",
+                     env={"PATH": folder + ":" + os.environ["PATH"], "TSD_PORT": str(d.port), "PS1": "ready> ", "INPUTRC": "/dev/null"})
+        t.until("ready> ")
+        t.key("source <(tsd completion bash); echo so''urced\n")
+        holds("the script is read", t.until("sourced(?s:.*)ready> "), t.text)
+        for typed, becomes in (("tsd que\t", "tsd query "), ("tsd query --allow-p\t", "tsd query --allow-partial "), ("tsd last web.h\t", "tsd last web.hits "),
+                               ("tsd last web.hits do\t", "tsd last web.hits domain="), ("tsd last web.hits domain=ex\t", "tsd last web.hits domain=example.org ")):
+            t.text = ""
+            t.key(typed)
+            holds("Tab behind " + typed.strip(), t.until(re.escape(becomes), 20), t.text)
+            t.key("\x15")
+        t.key("exit\n")
+        t.code()
+
+
 def nobody():
     """A sentence that says what to do."""
     port = str(free_port())
@@ -168,6 +190,7 @@ def nobody():
 
 def main():
     real_daemon()
+    completion()
     nobody()
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Fake)
     threading.Thread(target=server.serve_forever, daemon=True).start()

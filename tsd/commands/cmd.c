@@ -192,6 +192,23 @@ static struct ts_opt *cmd_all_opts(const struct tsd_cmd *cmd)
     return all;
 }
 
+void tsd_cmd_each_opt(const struct tsd_cmd *cmd,
+                      void (*each)(void *arg, const struct ts_opt *opt, const struct ts_conf_key *key),
+                      void *arg)
+{
+    struct ts_arena arena;
+    ts_arena_init(&arena, 0);
+    for (const struct ts_opt *o = cmd->opts ? cmd->opts : no_opts; o->name; o++)
+        each(arg, o, NULL);
+    each(arg, help_opts, NULL);
+    for (const struct ts_conf_key *const *t = cmd->tables; t && *t; t++)
+        for (const struct ts_conf_key *key = *t; key->name; key++) {
+            struct ts_opt opt = cmd_key_opt(key, &arena);
+            each(arg, &opt, key);
+        }
+    ts_arena_release(&arena);
+}
+
 void tsd_cmd_page(const struct tsd_cmd *cmd, struct ts_buf *out)
 {
     ts_buf_printf(out, "tsd %s - %s\n\nUsage:\n", cmd->name, cmd->summary);

@@ -67,6 +67,11 @@ int tsd_cmd_main(const struct tsd_cmd *table, int argc, char *const *argv);
 void tsd_cmd_page(const struct tsd_cmd *cmd, struct ts_buf *out);
 /** The list of all commands. */
 void tsd_cmd_list(const struct tsd_cmd *table, struct ts_buf *out);
+/** Call each for every option of a command: its own, --help, and its keys as options (then key is their row, else NULL). The texts of opt are
+ * valid during the call. */
+void tsd_cmd_each_opt(const struct tsd_cmd *cmd,
+                      void (*each)(void *arg, const struct ts_opt *opt, const struct ts_conf_key *key),
+                      void *arg);
 /** Row of a command by name; NULL. */
 const struct tsd_cmd *tsd_cmd_find(const struct tsd_cmd *table, const char *name);
 /** The row that a wrong name probably means: by another word for it, by the first word of one of its forms,
@@ -111,6 +116,7 @@ int tsd_serve_run(const struct tsd_args *args);
 int tsd_metrics_run(const struct tsd_args *args);
 int tsd_status_run(const struct tsd_args *args);
 int tsd_top_run(const struct tsd_args *args);
+int tsd_completion_run(const struct tsd_args *args);
 int tsd_check_run(const struct tsd_args *args);
 int tsd_check_refuse(const char *text);
 int tsd_query_run(const struct tsd_args *args);

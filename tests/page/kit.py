@@ -22,7 +22,7 @@ from selenium.webdriver.common.by import By  # noqa: E402
 FLAGS = ("--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update "
          "--disable-sync --lang=en-US --window-size=1400,900").split()
 HOSTS = ("web1", "web2", "web3")
-WAIT_S = 120  # much more than it takes: the machine may be busy
+WAIT_S = 25  # much more than it takes: the machine may be busy
 
 
 def load(d):
@@ -37,6 +37,11 @@ def load(d):
     d.send("".join(rows))
     d.sync()
     return now
+
+
+def params(b):
+    """What the address says, as names with lists."""
+    return b.js("const s = {}; for (const [k, v] of new URLSearchParams(location.hash.slice(1))) (s[k] ??= []).push(v); return s")
 
 
 class Proxy:
@@ -133,10 +138,10 @@ class Browser:
         sys.exit("%s: not within %d s at %s\n%s" % (what, WAIT_S, self.driver.current_url, self.one_text()))
 
     def one_text(self):
-        return self.js("return document.body.innerText.slice(0, 1500)")
+        return self.js("return (document.querySelector('main') ?? document.body).innerText.slice(-600).replaceAll('\\n', ' | ')")
 
     def text(self, css="main"):
-        return self.js("return document.querySelector(arguments[0])?.innerText ?? ''", css)
+        return self.js("const e = document.querySelector(arguments[0]); return e?.checkVisibility() ? e.innerText : ''", css)
 
     def size(self, width, height, mobile=False):
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile})

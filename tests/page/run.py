@@ -15,17 +15,13 @@ from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from kit import Browser, Proxy, load
+from kit import Browser, Proxy, load, params
 from metakit import check, end, holds
 from tsdtest import Daemon
+from views import empty, latest, metrics, start, totals
 
 EXPLORE = "#start=24h-ago&m=avg:sys.cpu.user{host=*}"
 GRAPH = ".graph canvas"
-
-
-def params(b):
-    """What the address says, as names with lists."""
-    return b.js("const s = {}; for (const [k, v] of new URLSearchParams(location.hash.slice(1))) (s[k] ??= []).push(v); return s")
 
 
 def drawn(b):
@@ -75,14 +71,14 @@ def explore(b, url, d):
     b.open(url + "#v=explore")
     field = b.wait(lambda: b.driver.switch_to.active_element if b.driver.switch_to.active_element.get_attribute("role") == "combobox" else None, "the field for a metric")
     field.send_keys("sys.c")
-    b.wait(lambda: [o.text for o in b.all("[role=option]")] == ["sys.cpu.user"], "completion")
+    b.wait(lambda: [o.text for o in b.all("[role=listbox]:not([hidden]) [role=option]")] == ["sys.cpu.user"], "completion")
     field.send_keys(Keys.ARROW_DOWN, Keys.ENTER)
     drawn(b)
     check("a gauge begins with its average", (params(b)["m"], params(b)["start"]), (["avg:sys.cpu.user"], ["24h-ago"]))
     holds("focus stays", b.js("return document.activeElement.getAttribute('role')") == "combobox")
     b.button("Filter by a tag").click()
     b.driver.switch_to.active_element.send_keys("ho")
-    b.wait(lambda: [o.text for o in b.all("[role=option]")] == ["host"], "completion of tags")
+    b.wait(lambda: [o.text for o in b.all("[role=listbox]:not([hidden]) [role=option]")] == ["host"], "completion of tags")
     b.driver.switch_to.active_element.send_keys(Keys.ARROW_DOWN, Keys.ENTER)
     b.wait(lambda: params(b)["m"] == ["avg:sys.cpu.user{host=*}"], "a filter in the address")
     b.wait(lambda: len(b.all(".table tbody tr")) == 3, "three series")
@@ -110,7 +106,7 @@ def explore(b, url, d):
         b.wait(lambda: b.driver.current_url != address, "back")
     check("back to the beginning", b.driver.current_url, before)
     drawn(b)
-    ActionChains(b.driver).move_to_element_with_offset(graph, 200, 0).perform()
+    ActionChains(b.driver).move_to_element_with_offset(graph, -200, 0).perform()
     tip = b.wait(lambda: b.text(".tip"), "values at the crosshair")
     values = [float(line.split()[-1]) for line in tip.splitlines()[1:4]]
     holds("values are sorted", len(values) == 3 and values == sorted(values, reverse=True), tip)
@@ -132,15 +128,15 @@ def figures(b, url, d):
     want = json.loads(d.http("/api/query?start=%d&end=%d&m=zimsum:0all-sum:web.hits%%7Bdomain=*%%7D&arrays&ms" % (start, stop)))
     for one in want:
         name = "domain=" + one["tags"]["domain"]
-        shown = next((v[-1] for k, v in rows.items() if k.strip() == name), "nothing")
-        check("total of " + name, shown.replace(",", ""), str(one["dps"][0][1]))
+        shown = next((v[-1] for k, v in rows.items() if k.strip() == name), "nan")
+        check("total of " + name, float(shown.replace(",", "")), float(one["dps"][0][1]))
     b.open(url + "#start=24h-ago&m=avg:sys.cpu.user{host=nobody}")
     holds("an empty answer names what there is", b.wait(lambda: "web1, web2, web3" in b.text(), "the values that there are"))
     b.open(url + "#start=2020/01/01&end=2020/01/02&m=avg:sys.cpu.user")
     b.button("Show the hour before it").click()
     drawn(b)
     b.open(url + "#start=24h-ago&m=sum:no.such.metric")
-    b.wait(lambda: "no.such.metric" in b.text(".field .error"), "the error beside its field")
+    b.wait(lambda: "no.such.metric" in b.text(".query .field .error:not(:empty)"), "the error beside its field")
     b.open(url + "#start=sometime&m=sum:web.hits")
     b.wait(lambda: "sometime is no time" in b.text(), "an error of the range")
     b.open(url + EXPLORE)
@@ -270,11 +266,13 @@ def main():
         b = Browser()
         try:
             url = "http://127.0.0.1:%d/" % d.port
-            for test in (views, explore, figures, keyboard, refresh, zones, proxy):
+            for test in (views, explore, figures, keyboard, refresh, zones, proxy, totals, start, metrics, latest):
                 if not only or test.__name__ in only:
                     at = time.monotonic()
                     test(b, url, d)
                     print("%s: %.1f s" % (test.__name__, time.monotonic() - at), flush=True)
+            if not only or "empty" in only:
+                empty(b)
             if not only or "clicks" in only:
                 clicks(b, url, d, os.environ.get("SEED", "1"))
         finally:

@@ -71,6 +71,12 @@ export async function metrics({match = "", sort = "name", limit = 50, offset = 0
   return {metrics: list.slice(offset, offset + limit).map(metric => ({metric})), more: list.length > offset + limit, plain: true};
 }
 
+/** The metrics that others than the daemon itself have sent; all if there are no others. */
+export function foreign(list) {
+  const found = list.filter(m => !m.metric.startsWith("tsd."));
+  return found.length ? found : list;
+}
+
 /** The aggregator of totals that suits a kind: counts are added, states are averaged, of counters the highest value says most. */
 export function aggregatorFor(kind) {
   return {count: "sum", counter: "max"}[kind] ?? "avg";

@@ -2,7 +2,7 @@
  * latest.js - the view Latest: the newest values of the series of a metric, their age, and a small curve of the last points.
  */
 import {get, isAbort} from "./api.js";
-import {metricInfo, metrics} from "./catalog.js";
+import {foreign, metricInfo, metrics} from "./catalog.js";
 import {field, fill, h, sorted, table} from "./dom.js";
 import {curve} from "./graph.js";
 import {neat} from "./labels.js";
@@ -94,7 +94,7 @@ class Latest {
   }
 
   async show(state, signal) {
-    const metric = one(state, "metric") || (await metrics({sort: "written", limit: 1}, {signal})).metrics[0]?.metric;
+    const metric = one(state, "metric") || foreign((await metrics({sort: "written", limit: 50}, {signal})).metrics)[0]?.metric;
     if (!metric) {
       this.status.textContent = "There are no metrics yet. The view Start shows how to send some.";
       return;

@@ -80,7 +80,7 @@ function tagTable(info) {
     {key: "tagk", title: "Tag", heading: true, value: t => t.tagk},
     {key: "values", title: "Values", align: "right", value: t => t.values, cell: t => (t.values === undefined ? "" : count(t.values))},
     {key: "example", title: "For example", cell: t => (t.example ?? []).join(", ")},
-    {key: "open", title: "", cell: t => h("a", {href: "#" + new URLSearchParams({v: "totals", metric: info.metric, rows: t.tagk})}, "Totals")},
+    {key: "open", title: "More", cell: t => h("a", {href: "#" + new URLSearchParams({v: "totals", metric: info.metric, rows: t.tagk})}, "Totals")},
   ];
   return table(columns, info.tags, {sort: {key: "values", down: true}, caption: "Tags: the product of their numbers of values bounds the number of series"});
 }

@@ -3,7 +3,7 @@
  * no data, the lines that send some.
  */
 import {get, isAbort} from "./api.js";
-import {attempt, metrics} from "./catalog.js";
+import {attempt, foreign, metrics} from "./catalog.js";
 import {copyButton, fill, h, refill} from "./dom.js";
 import {curve} from "./graph.js";
 import {age, count, short} from "./number.js";
@@ -11,7 +11,7 @@ import {curveQueries, curvesOf, exploreLink, kindOf} from "./start_model.js";
 
 export const title = "Start";
 
-const SHOWN = 6, DAY = 864e5;
+const SHOWN = 6, ASKED = 200, DAY = 864e5;
 
 async function health(signal) {
   const s = await attempt("api/tsd/status", {}, {signal});
@@ -65,10 +65,11 @@ function section(heading, list, curves, now, link) {
 }
 
 async function load(signal) {
-  const newest = await metrics({sort: "written", limit: SHOWN}, {signal});
-  const busiest = newest.plain ? newest : await metrics({sort: "points", limit: SHOWN}, {signal});
-  const lists = newest.plain ? [["Metrics", (await metrics({limit: 2 * SHOWN}, {signal})).metrics]]
-    : [["Busiest metrics", busiest.metrics], ["Written last", newest.metrics]];
+  const newest = await metrics({sort: "written", limit: ASKED}, {signal});
+  const busiest = newest.plain ? newest : await metrics({sort: "points", limit: ASKED}, {signal});
+  const first = (found, n = SHOWN) => foreign(found.metrics).slice(0, n);
+  const lists = newest.plain ? [["Metrics", first(newest, 2 * SHOWN)]]
+    : [["Busiest metrics", first(busiest)], ["Written last", first(newest)]];
   const all = [...new Map(lists.flatMap(l => l[1]).map(m => [m.metric, m])).values()];
   const answer = all.length ? await get("api/query", {start: Date.now() - DAY, arrays: true, ms: true, m: curveQueries(all)}, {signal}).catch(error => {
     if (isAbort(error))
@@ -78,14 +79,14 @@ async function load(signal) {
   const curves = curvesOf(answer);
   if (newest.plain) /* nothing is known of them: those with points of the day first */
     lists[0][1].sort((a, b) => curves.has(b.metric) - curves.has(a.metric));
-  return {lists, curves, any: all.length > 0, more: newest.more || busiest.more};
+  return {lists, curves, any: all.some(m => !m.metric.startsWith("tsd.")), more: newest.more || newest.metrics.length > SHOWN};
 }
 
 /** Opens the view. Contract: main.js. */
 export function open(root, ctx) {
   const line = h("div", {role: "status"}), body = h("div", {"aria-busy": "true"});
   fill(root, h("h1", null, "Start"), line, body);
-  let shown = "";
+  let shown = "", waiting = false;
   const show = async () => {
     const [state, found] = await Promise.allSettled([health(ctx.signal), load(ctx.signal)]);
     if (ctx.signal.aborted)
@@ -101,17 +102,18 @@ export function open(root, ctx) {
     body.removeAttribute("aria-busy");
   };
   const draw = ({lists, curves, any, more}) => {
-    const key = any ? JSON.stringify([lists, [...curves]]) : "none";
+    const key = JSON.stringify([any, lists, [...curves]]);
     if (key === shown)
       return;
-    shown = key;
+    [shown, waiting] = [key, !any];
     const focused = body.contains(document.activeElement) ? document.activeElement.dataset.key : null;
     const link = more && h("p", null, h("a", {href: "#v=metrics"}, "All metrics"));
-    fill(body, any ? lists.map(([heading, list], i) => section(heading, list, curves, Date.now(), i === lists.length - 1 && link)) : noData());
+    fill(body, !any && noData(), lists.filter(l => l[1].length).map(([heading, list], i) =>
+      section(any ? heading : "Of the daemon itself", list, curves, Date.now(), i === lists.length - 1 && link)).slice(0, any ? 2 : 1));
     if (focused)
       body.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
   };
   ctx.every(show);
-  const poll = setInterval(() => { if (shown === "none" && !document.hidden) show(); }, 3000);
+  const poll = setInterval(() => { if (waiting && !document.hidden) show(); }, 3000);
   return {update: show, close: () => clearInterval(poll)};
 }

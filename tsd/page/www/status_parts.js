@@ -58,8 +58,8 @@ function times(t) {
 
 function queries({running = [], slow = []}, {cancel}) {
   const columns = [{key: "text", title: "Query", heading: true, cell: r => h("code", null, r.text)}, text("client", "Client"), num("ms", "Time", duration)];
-  const plan = {key: "plan", title: "", cell: r => r.plan && h("details", null, h("summary", null, "Plan"), h("pre", null, typeof r.plan === "string" ? r.plan : JSON.stringify(r.plan, null, 2)))};
-  const button = {key: "cancel", title: "", cell: r => h("button", {type: "button", "data-key": `cancel-${r.id}`, "on:click": () => cancel(r.id)}, "Cancel")};
+  const plan = {key: "plan", title: "Plan", cell: r => r.plan && h("details", null, h("summary", null, "Show"), h("pre", null, typeof r.plan === "string" ? r.plan : JSON.stringify(r.plan, null, 2)))};
+  const button = {key: "cancel", title: "Action", cell: r => h("button", {type: "button", "data-key": `cancel-${r.id}`, "on:click": () => cancel(r.id)}, "Cancel")};
   const withPlan = list => (list.some(r => r.plan) ? [...columns, plan] : columns);
   return [running.length ? table([...withPlan(running), button], running, {caption: "Running now"}) : h("p", {class: "hint"}, "No query is running."),
     slow.length > 0 && table(withPlan(slow), slow, {sort: {key: "ms", down: true}, caption: "The slowest of the last queries"})];

@@ -5,10 +5,11 @@
  * answer is there; a newer question ends the older one, and so does Escape.
  */
 import {get, isAbort} from "./api.js";
-import {aggregatorFor, metricInfo, metrics} from "./catalog.js";
+import {aggregatorFor, foreign, metricInfo, metrics} from "./catalog.js";
 import {comparePanel} from "./compare.js";
 import {fill, h} from "./dom.js";
 import {labelsOf} from "./labels.js";
+import {kindOf} from "./start_model.js";
 import {one} from "./state.js";
 import {fieldOf, totalsForm} from "./totals_form.js";
 import {totalsFilter, withFilter} from "./totals_filter.js";
@@ -101,9 +102,8 @@ class Totals {
 
   /* The metric to begin with: one that counts, else the one written last. */
   async first(signal) {
-    const found = await metrics({sort: "written", limit: 50}, {signal});
-    const list = found.metrics;
-    return (list.find(m => m.metric === "web.hits") ?? list.find(m => m.kind === "count") ?? list.find(m => !m.metric.startsWith("tsd.")) ?? list[0])?.metric ?? "";
+    const list = foreign((await metrics({sort: "written", limit: 200}, {signal})).metrics);
+    return (list.find(m => m.metric === "web.hits") ?? list.find(m => kindOf(m) === "count") ?? list[0])?.metric ?? "";
   }
 
   async info(metric, signal) {

@@ -43,7 +43,9 @@ const struct ts_opt tsd_fsck_opts[] = {
     {.name = "compact", .help = "Make one column of the points of each row whose hour is over."},
     {.name = "fix-all", .help = "As --duplicates newest --delete all --compact."},
     {.name = "verbose", .letter = 'v', .help = "List each fault, not only their numbers."},
-    {.name = "format", .arg = "text|json", .help = "Form of the report; JSON has one object a line. Default text."},
+    {.name = "format",
+     .arg = "text|json",
+     .help = "Form of the report; JSON has one object a line. Default text."},
     {.name = "quiet", .letter = 'q', .help = "Print only damage and losses: no notes, no summary."},
     {.name = NULL},
 };

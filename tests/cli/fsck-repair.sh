@@ -25,6 +25,7 @@ echo "== a block of points"
 flip 100 data/files/00000001.t
 tsd export --data data | head -n 1
 tsd fsck --data data --format json
+tsd fsck --data data --format markdown
 tsd fsck --data data --repair --quiet
 tsd export --data data | wc -l
 ls data/damaged

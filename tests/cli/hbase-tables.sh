@@ -21,6 +21,7 @@ show() {
 }
 show create-tables --salt-width 1 --salt-buckets 3 --split salt --dry-run
 show create-tables --salt-width 1 --salt-buckets 3 --split salt --dry-run --format json
+show create-tables --salt-width 1 --salt-buckets 3 --split salt --dry-run --format markdown
 show create-tables --split metric --metrics 100 --regions 4 --dry-run | tail -n 1
 show status --port 1
 show create-tables --salt-width 1 --salt-buckets 3 --split salt --encoding fast_diff

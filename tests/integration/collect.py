@@ -124,6 +124,9 @@ def once_is_what_proc_says(d):
     cpus = {t for (m, t) in got if m == "proc.stat.cpu.percpu" and "type=idle" in t}
     check(len(cpus) == len(re.findall(r"^cpu\d", open("/proc/stat").read(), re.M)), "cores: %s" % cpus)
     listed = subprocess.run([binary(), "collect", "--list", "--format", "csv"], stdout=subprocess.PIPE, text=True, check=True, env=ENV).stdout
+    table = subprocess.run([binary(), "collect", "--list", "--format", "markdown"], stdout=subprocess.PIPE, text=True, check=True, env=ENV).stdout.splitlines()
+    check(len(table) == len(listed.splitlines()) + 1, "--list as Markdown has not the rows of CSV and a rule")
+    check(all(re.sub(r"\\.", "", row).count("|") == 8 for row in table), "a row of Markdown has not 7 columns")
     names = {r["metric"] for r in csv.DictReader(io.StringIO(listed))}
     for metric, _ in got:
         check(metric in names or any(n.endswith("*") and n != "*" and metric.startswith(n[:-1]) for n in names), "not listed: " + metric)

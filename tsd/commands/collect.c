@@ -10,6 +10,7 @@
 #include "base/openfiles.h"
 #include "collectors/collect.h"
 #include "tsd/commands/cmd.h"
+#include "tsd/commands/markdown.h"
 #include "tsd/commands/weblogimport.h"
 
 #include <errno.h>
@@ -37,7 +38,7 @@ const struct ts_opt tsd_collect_opts[] = {
              "second)."},
     {.name = "format",
      .arg = "text",
-     .help = "Print put lines on standard output instead of sending. With --list: text or csv."},
+     .help = "Print put lines on standard output instead of sending. With --list: text, csv or markdown."},
     {.name = "replace",
      .help = "With weblog-import: count files again that were imported with other keys, and set their "
              "earlier counts to 0."},
@@ -101,10 +102,17 @@ static int collect_show(const struct tsd_args *args)
     struct ts_buf text;
     const char *format = tsd_args_get(args, "format");
     ts_buf_init(&text, 0);
-    if (tsd_args_has(args, "list"))
+    if (tsd_args_has(args, "list") && format && !strcmp(format, "markdown")) {
+        struct ts_buf csv;
+        ts_buf_init(&csv, 0);
+        col_list(true, &csv);
+        tsd_markdown_csv(ts_buf_get(&csv), &text);
+        ts_buf_release(&csv);
+    } else if (tsd_args_has(args, "list")) {
         col_list(format && !strcmp(format, "csv"), &text);
-    else
+    } else {
         ts_conf_print(args->conf, &text);
+    }
     return tsd_print_page(&text);
 }
 
@@ -162,8 +170,10 @@ int tsd_collect_run(const struct tsd_args *args)
     bool preview = args->n_words && !strcmp(args->words[0], "weblog-try");
     if (args->n_words && !logs && !preview)
         return tsd_usage_word(args, args->words[0], "weblog-import weblog-try");
-    if (format && strcmp(format, "text") != 0 && !(tsd_args_has(args, "list") && !strcmp(format, "csv")))
-        return tsd_usage(args, "--format is text (or csv with --list), not \"%s\"", format);
+    bool table =
+        format && tsd_args_has(args, "list") && (!strcmp(format, "csv") || !strcmp(format, "markdown"));
+    if (format && strcmp(format, "text") != 0 && !table)
+        return tsd_usage(args, "--format is text (or csv or markdown with --list), not \"%s\"", format);
     (void)mallopt(M_ARENA_MAX, 1); /* threads that work some ms a minute share one heap */
     if (collect_aliases(args, &err) < 0)
         return tsd_fail(&err);

@@ -16,6 +16,7 @@
 #include "base/time.h"
 #include "storage/store.h"
 #include "tsd/commands/hbase.h"
+#include "tsd/commands/markdown.h"
 #include "tsd/commands/progress.h"
 
 const struct ts_opt tsd_fsck_opts[] = {
@@ -44,7 +45,7 @@ const struct ts_opt tsd_fsck_opts[] = {
     {.name = "fix-all", .help = "As --duplicates newest --delete all --compact."},
     {.name = "verbose", .letter = 'v', .help = "List each fault, not only their numbers."},
     {.name = "format",
-     .arg = "text|json",
+     .arg = "text|json|markdown",
      .help = "Form of the report; JSON has one object a line. Default text."},
     {.name = "quiet", .letter = 'q', .help = "Print only damage and losses: no notes, no summary."},
     {.name = NULL},
@@ -52,7 +53,8 @@ const struct ts_opt tsd_fsck_opts[] = {
 
 /* One run. */
 struct fsck_run {
-    bool json, quiet;
+    bool json, markdown, quiet;
+    struct tsd_markdown report; /* --format markdown */
     struct ts_buf out;
     struct tsd_progress progress;
     struct ts_error err; /* of printing */
@@ -116,6 +118,18 @@ static void put_json(struct ts_buf *b, const struct sto_finding *f)
     ts_buf_char(b, '\n');
 }
 
+/* Print what is in out. */
+static void print(struct fsck_run *r)
+{
+    struct ts_buf table;
+    ts_buf_init(&table, 0);
+    if (r->markdown)
+        tsd_markdown_report(&r->report, ts_buf_get(&r->out), &table);
+    if (r->rc == 0)
+        r->rc = tsd_print(ts_buf_get(r->markdown ? &table : &r->out), &r->err);
+    ts_buf_release(&table);
+}
+
 static void on_found(void *arg, const struct sto_finding *f)
 {
     struct fsck_run *r = arg;
@@ -124,8 +138,7 @@ static void on_found(void *arg, const struct sto_finding *f)
     tsd_progress_clear(&r->progress);
     ts_buf_clear(&r->out);
     (r->json ? put_json : put_text)(&r->out, f);
-    if (r->rc == 0)
-        r->rc = tsd_print(ts_buf_get(&r->out), &r->err);
+    print(r);
 }
 
 static void on_progress(void *arg, uint64_t done_bytes, uint64_t all_bytes)
@@ -178,8 +191,7 @@ static void put_summary(struct fsck_run *r, const struct sto_fsck_result *res)
 {
     ts_buf_clear(&r->out);
     (r->json ? put_json_summary : put_text_summary)(&r->out, res);
-    if (r->rc == 0)
-        r->rc = tsd_print(ts_buf_get(&r->out), &r->err);
+    print(r);
 }
 
 static int fsck_fail(const struct ts_error *err)
@@ -195,7 +207,9 @@ static const char *const of_hbase[] = {
 int tsd_fsck_run(const struct tsd_args *args)
 {
     const char *dir = tsd_args_get(args, "data"), *format = tsd_args_get(args, "format");
-    struct fsck_run r = {.json = format && strcmp(format, "json") == 0, .quiet = tsd_args_has(args, "quiet")};
+    struct fsck_run r = {.json = format && strcmp(format, "json") == 0,
+                         .markdown = format && strcmp(format, "markdown") == 0,
+                         .quiet = tsd_args_has(args, "quiet")};
     struct sto_fsck_result res;
     struct ts_error err = {0};
     if (tsd_args_has(args, "hbase"))
@@ -206,7 +220,7 @@ int tsd_fsck_run(const struct tsd_args *args)
     if (!dir || args->n_words)
         return tsd_usage(args, "fsck needs --data DIR or --hbase, and takes no words");
     int bad;
-    if (tsd_args_choice(args, "format", "text|json", &bad))
+    if (tsd_args_choice(args, "format", "text|json|markdown", &bad))
         return bad;
     struct sto_fsck_opts opts = {.dir = dir,
                                  .repair = tsd_args_has(args, "repair"),

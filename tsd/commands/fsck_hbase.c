@@ -13,6 +13,7 @@
 #include "storage/hbase/rowkey.h"
 #include "tsd/commands/fsck.h"
 #include "tsd/commands/hbase.h"
+#include "tsd/commands/markdown.h"
 #include "tsd/commands/progress.h"
 
 #include <inttypes.h>
@@ -23,7 +24,8 @@
 /* One run. */
 struct run {
     const struct tsd_args *args;
-    bool json, quiet, verbose;
+    bool json, markdown, quiet, verbose;
+    struct tsd_markdown report; /* --format markdown */
     struct sto_hbase_check_opts opts;
     struct sto_hbase_check_result res;
     struct tsd_progress progress;
@@ -142,8 +144,13 @@ static void put_json(struct ts_buf *b, const struct sto_hbase_found *f)
 
 static void print(struct run *r)
 {
+    struct ts_buf table;
+    ts_buf_init(&table, 0);
+    if (r->markdown)
+        tsd_markdown_report(&r->report, ts_buf_get(&r->out), &table);
     if (r->rc == 0)
-        r->rc = tsd_print(ts_buf_get(&r->out), &r->err);
+        r->rc = tsd_print(ts_buf_get(r->markdown ? &table : &r->out), &r->err);
+    ts_buf_release(&table);
     ts_buf_clear(&r->out);
 }
 
@@ -283,6 +290,7 @@ int tsd_fsck_hbase_run(const struct tsd_args *args)
     const char *format = tsd_args_get(args, "format");
     struct run r = {.args = args,
                     .json = format && !strcmp(format, "json"),
+                    .markdown = format && !strcmp(format, "markdown"),
                     .quiet = tsd_args_has(args, "quiet"),
                     .verbose = tsd_args_has(args, "verbose")};
     struct ts_error err = {0};
@@ -290,7 +298,7 @@ int tsd_fsck_hbase_run(const struct tsd_args *args)
     if (tsd_args_has(args, "data") || args->n_words)
         return tsd_usage(args, "fsck needs --data DIR or --hbase, and takes no words");
     int bad;
-    if (tsd_args_choice(args, "format", "text|json", &bad))
+    if (tsd_args_choice(args, "format", "text|json|markdown", &bad))
         return bad;
     struct tsd_hbase_tables t;
     if (take_options(&r, &err) < 0 || tsd_hbase_tables_open(&t, args, &err) < 0)

@@ -45,7 +45,7 @@ const struct ts_opt tsd_hbase_opts[] = {
     {.name = "dry-run", .help = "create-tables: create nothing, and print what would be created."},
     {.name = "from", .arg = "TIME", .help = "reship: first time, as in tsd query; its whole hour counts."},
     {.name = "to", .arg = "TIME", .help = "reship: last time; its whole hour counts."},
-    {.name = "format", .arg = "FORMAT", .help = "text or json. Default text."},
+    {.name = "format", .arg = "FORMAT", .help = "text, json or markdown. Default text."},
     TSD_CLIENT_OPTS,
     {.name = NULL},
 };
@@ -304,8 +304,10 @@ int tsd_hbase_cmd_run(const struct tsd_args *args)
 {
     const char *form = args->n_words == 1 ? args->words[0] : "", *format = tsd_args_get(args, "format");
     bool creates = !strcmp(form, "create-tables");
-    struct tsd_hbase_run run = {
-        .args = args, .json = format && !strcmp(format, "json"), .dry_run = tsd_args_has(args, "dry-run")};
+    struct tsd_hbase_run run = {.args = args,
+                                .json = format && !strcmp(format, "json"),
+                                .markdown = format && !strcmp(format, "markdown"),
+                                .dry_run = tsd_args_has(args, "dry-run")};
     struct ts_error err = {0};
     if (!strcmp(form, "reship")) {
         if (!tsd_args_has(args, "from") || !tsd_args_has(args, "to"))
@@ -317,7 +319,7 @@ int tsd_hbase_cmd_run(const struct tsd_args *args)
     if (!creates && strcmp(form, "status") != 0)
         return tsd_usage_word(args, form, "create-tables status reship");
     int code;
-    if (tsd_args_choice(args, "format", "text|json", &code))
+    if (tsd_args_choice(args, "format", "text|json|markdown", &code))
         return code;
     ts_buf_init(&run.out, 0);
     int rc = take_keys(&run, &err);

@@ -63,13 +63,11 @@ struct tsd_hbase_run {
     struct ts_budget memory;                     /* hbase_memory_bytes */
     struct sto_hbase_table_list list;            /* the tables */
     struct ts_error why[TSD_HBASE_GATEWAYS_MAX]; /* status: of each gateway; code 0 = it answers */
-    bool json;                                   /* --format json */
+    bool json, markdown;                         /* --format */
     bool dry_run;                                /* create-tables: nothing is created */
     struct ts_buf out;                           /* what is printed */
 };
 
-/** Append the lines of text, whose columns are separated by tabs, with columns of equal width. */
-void tsd_hbase_align(struct ts_slice text, struct ts_buf *out);
 /** Append what create-tables has done, or would do. */
 void tsd_hbase_print_created(struct tsd_hbase_run *run);
 /** Append gateways, tables and servers; without tables if has_tables is false. stats are rows of a daemon's /api/stats as pairs "name\tvalue\n",

@@ -10,12 +10,14 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "storage/hbase/rowkey.h"
+#include "tsd/commands/markdown.h"
 
 #include <string.h>
 
 #define COLUMNS 8
 
-void tsd_hbase_align(struct ts_slice text, struct ts_buf *out)
+/* Lines whose columns are separated by tabs, with columns of equal width. */
+static void hbase_align(struct ts_slice text, struct ts_buf *out)
 {
     size_t widths[COLUMNS] = {0};
     for (int pass = 0; pass < 2; pass++) {
@@ -38,6 +40,19 @@ void tsd_hbase_align(struct ts_slice text, struct ts_buf *out)
 }
 
 /* --- tables --- */
+
+/* Lines whose columns are separated by tabs, the first one with names, as a table. */
+static void put_table(struct tsd_hbase_run *run, struct ts_slice text)
+{
+    if (!run->markdown) {
+        hbase_align(text, &run->out);
+        return;
+    }
+    if (run->out.n)
+        ts_buf_char(&run->out, '\n');
+    tsd_markdown_tabs(text, &run->out);
+    ts_buf_char(&run->out, '\n');
+}
 
 static const char *state_of(const struct tsd_hbase_run *run, const struct sto_hbase_table *t)
 {
@@ -75,7 +90,7 @@ static void text_tables(struct tsd_hbase_run *run, bool plans)
             ts_buf_printf(&text, "%s%.*s", k ? "," : "", (int)f[k].name.n, f[k].name.p);
         ts_buf_str(&text, n ? "\n" : "-\n");
     }
-    tsd_hbase_align(ts_buf_get(&text), &run->out);
+    put_table(run, ts_buf_get(&text));
     ts_buf_release(&text);
     for (size_t i = 0; i < STO_HBASE_N_TABLES; i++)
         if (*run->list.tables[i].difference)
@@ -196,7 +211,7 @@ static void text_gateways(struct tsd_hbase_run *run)
     for (size_t i = 0; i < run->set.opts.access.n_gateways; i++)
         ts_buf_printf(&text, "%s:%s\t%s%s\n", run->set.gateways[i].host, run->set.gateways[i].port,
                       run->why[i].code ? "no: " : "yes", run->why[i].code ? run->why[i].text : "");
-    tsd_hbase_align(ts_buf_get(&text), &run->out);
+    put_table(run, ts_buf_get(&text));
     ts_buf_release(&text);
 }
 
@@ -234,7 +249,7 @@ static void text_servers(struct tsd_hbase_run *run)
         }
     }
     ts_buf_char(&run->out, '\n');
-    tsd_hbase_align(ts_buf_get(&text), &run->out);
+    put_table(run, ts_buf_get(&text));
     ts_buf_release(&text);
 }
 
@@ -271,6 +286,18 @@ static void json_daemon(struct ts_json *j, const char *where, struct ts_slice st
     ts_json_obj_end(j);
 }
 
+/* Rows of /api/stats; Markdown has no table without a head. */
+static void text_stats(struct tsd_hbase_run *run, struct ts_slice stats)
+{
+    struct ts_buf text;
+    ts_buf_init(&text, 0);
+    ts_buf_str(&text, run->markdown && stats.n ? "NAME\tVALUE\n" : "");
+    ts_buf_slice(&text, stats);
+    if (text.n)
+        put_table(run, ts_buf_get(&text));
+    ts_buf_release(&text);
+}
+
 void tsd_hbase_print_status(struct tsd_hbase_run *run, bool has_tables, const char *where,
                             struct ts_slice stats, const char *note)
 {
@@ -283,7 +310,7 @@ void tsd_hbase_print_status(struct tsd_hbase_run *run, bool has_tables, const ch
             text_servers(run);
         }
         ts_buf_printf(&run->out, "\ndaemon at %s%s%s\n", where, *note ? ": " : "", note);
-        tsd_hbase_align(stats, &run->out);
+        text_stats(run, stats);
         return;
     }
     ts_json_init(&j, &run->out);

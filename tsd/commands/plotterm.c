@@ -47,7 +47,9 @@ static int64_t term_x(const struct term *m, int64_t x_s)
 
 static int64_t term_y(const struct term *m, double y)
 {
-    double share = (y - m->lo) / (m->hi - m->lo);
+    double share =
+        (y / 2 - m->lo / 2) / (m->hi / 2 - m->lo / 2); /* the difference of two doubles may be no double */
+    share = share > 0 ? fmin(share, 1) : 0;
     return (int64_t)floor(share * (double)(m->dots.height - 1) + 0.5);
 }
 

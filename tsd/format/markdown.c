@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-/* A cell: what Markdown would read as its own is escaped, an end of a line is a blank. */
-static void markdown_field(struct ts_buf *b, struct ts_slice s)
+void tsd_out_markdown_text(struct ts_buf *b, struct ts_slice s)
 {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i] == '\n' || s.p[i] == '\r' || !s.p[i] ? ' ' : s.p[i];
@@ -19,10 +18,10 @@ static void markdown_field(struct ts_buf *b, struct ts_slice s)
     }
 }
 
-static void markdown_cell(struct ts_buf *b, struct ts_slice s)
+void tsd_out_markdown_cell(struct ts_buf *b, struct ts_slice s)
 {
     ts_buf_str(b, "| ");
-    markdown_field(b, s);
+    tsd_out_markdown_text(b, s);
     ts_buf_char(b, ' ');
 }
 
@@ -49,19 +48,19 @@ static int markdown_head(struct tsd_out *o, struct ts_error *err)
     ts_buf_clear(b);
     ts_buf_init(&name, 0);
     for (size_t i = 0; i < head->n_times; i++)
-        markdown_cell(b, ts_slice_str(qry_time_column_name(head->times[i])));
+        tsd_out_markdown_cell(b, ts_slice_str(qry_time_column_name(head->times[i])));
     for (size_t i = 0; i < head->n_tags; i++)
-        markdown_cell(b, head->tags[i]);
+        tsd_out_markdown_cell(b, head->tags[i]);
     for (size_t i = 0; i < head->n_values; i++) {
         ts_buf_clear(&name);
         ts_buf_slice(&name, head->values[i]);
         if (head->units && head->units[i].n)
             ts_buf_printf(&name, " (%.*s)", (int)head->units[i].n, head->units[i].p);
-        markdown_cell(b, ts_buf_get(&name));
+        tsd_out_markdown_cell(b, ts_buf_get(&name));
     }
     ts_buf_release(&name);
     if (o->spec->partial == QRY_PARTIAL_COLUMN)
-        markdown_cell(b, TS_SLICE_LIT("partial"));
+        tsd_out_markdown_cell(b, TS_SLICE_LIT("partial"));
     ts_buf_str(b, "|\n");
     markdown_rule(b, head->n_times + head->n_tags, head->n_values + (o->spec->partial == QRY_PARTIAL_COLUMN));
     return ts_sink_write(o->sink, ts_buf_get(b), err);
@@ -77,16 +76,16 @@ static int markdown_total(struct tsd_out *o, const struct qry_total *t, struct t
         size_t n = qry_time_column_print(head->times[i], t, text);
         if (t->partial && o->spec->partial == QRY_PARTIAL_MARK && i + 1 == head->n_times)
             text[n++] = '*';
-        markdown_cell(b, (struct ts_slice){text, n});
+        tsd_out_markdown_cell(b, (struct ts_slice){text, n});
     }
     for (size_t i = 0; i < head->n_tags; i++)
-        markdown_cell(b, t->tags[i]);
+        tsd_out_markdown_cell(b, t->tags[i]);
     for (size_t i = 0; i <= t->n_more; i++) {
         struct qry_total_value v = tsd_out_total_nth(t, i);
-        markdown_cell(b, (struct ts_slice){text, v.null ? 0 : tsd_out_total_value(&v, text)});
+        tsd_out_markdown_cell(b, (struct ts_slice){text, v.null ? 0 : tsd_out_total_value(&v, text)});
     }
     if (o->spec->partial == QRY_PARTIAL_COLUMN)
-        markdown_cell(b, ts_slice_str(t->partial ? "yes" : "no"));
+        tsd_out_markdown_cell(b, ts_slice_str(t->partial ? "yes" : "no"));
     ts_buf_str(b, "|\n");
     return ts_sink_write(o->sink, ts_buf_get(b), err);
 }
@@ -95,16 +94,16 @@ static int markdown_series(struct tsd_out *o, const struct qry_series *s, struct
 {
     struct ts_buf *b = &o->scratch;
     ts_buf_clear(b);
-    markdown_cell(b, s->metric);
+    tsd_out_markdown_cell(b, s->metric);
     ts_buf_str(b, "| ");
     size_t head_n = b->n;
     ts_buf_str(b, " | ");
     for (size_t i = 0; i < s->n_tags; i++) {
         if (i)
             ts_buf_char(b, ' ');
-        markdown_field(b, s->tags[i].k);
+        tsd_out_markdown_text(b, s->tags[i].k);
         ts_buf_char(b, '=');
-        markdown_field(b, s->tags[i].v);
+        tsd_out_markdown_text(b, s->tags[i].v);
     }
     ts_buf_str(b, s->n_tags ? " |\n" : "|\n");
     enum tsd_out_time time = o->spec->times != QRY_TIMES_EPOCH ? TSD_OUT_ISO

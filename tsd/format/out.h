@@ -105,6 +105,10 @@ static inline bool tsd_out_is_int(const struct qry_series *s, size_t i)
 }
 /** A field of CSV, in quotes where it needs them. */
 int tsd_out_csv_field(struct ts_buf *b, struct ts_slice s);
+/** Text as Markdown: what it would read as its own is escaped, ends of lines are blanks. */
+void tsd_out_markdown_text(struct ts_buf *b, struct ts_slice s);
+/** The same as a cell of a table, "| text ". */
+void tsd_out_markdown_cell(struct ts_buf *b, struct ts_slice s);
 /** Release what kept.c holds; NULL is harmless. Internal to the folder. */
 void tsd_out__kept_free(struct tsd_out_kept *k);
 /** A beginning or an end that writes nothing. */

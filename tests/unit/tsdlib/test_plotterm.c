@@ -235,6 +235,20 @@ static void test_plotterm__any_size_holds(void **state)
             }
 }
 
+static void test_plotterm__the_largest_values_are_drawn(void **state)
+{
+    (void)state;
+    struct qry_spec spec = {.start_ms = 1793491200000, .end_ms = 1793491200000 + 120000};
+    struct tsd_plot p = {.title = "huge"};
+    size_t longest;
+    read_text(&p, "m 1793491200000 -1.7e308 {}\nm 1793491260000 1.7e308 {}\nm 1793491320000 5e-324 {}\n",
+              &spec);
+    tsd_plot_trim(&p);
+    assert_true(lines_of(drawn(&p, 80, 24, true, false), &longest) <= 24 && longest <= 80);
+    assert_non_null(strstr(text.p, "1.7e+308 ┤"));
+    tsd_plot_release(&p);
+}
+
 static void test_plotterm__the_environment_says_what_is_shown(void **state)
 {
     (void)state;
@@ -265,6 +279,7 @@ int main(void)
         cmocka_unit_test(test_plotterm__thinned_json_brings_its_figures),
         cmocka_unit_test(test_plotterm__series_are_told_apart),
         cmocka_unit_test(test_plotterm__any_size_holds),
+        cmocka_unit_test(test_plotterm__the_largest_values_are_drawn),
         cmocka_unit_test(test_plotterm__the_environment_says_what_is_shown),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,6 +31,7 @@ try tables "$build/tests/test_remote_tables"
 try queries "$build/tests/run_queries" --hbase $(ls tests/queries/*.qt | grep -v /local_)
 try daemon python3 tests/integration/hbase.py
 try copy python3 tests/integration/hbase_copy.py
+try daemon-histograms python3 tests/integration/hbase_histograms.py
 try fsck python3 tests/integration/hbase_fsck.py
 try daemon-reading python3 tests/integration/hbase_reading.py
 [ -z "$failed" ] || { echo "hbase: failed:$failed" >&2; exit 1; }

@@ -55,7 +55,7 @@ export async function metricInfo(metric, options) {
     attempt("api/metric", {metric}, options), attempt("api/tsd/metric", {metric}, options)]);
   const kind = declared?.kind ?? stored?.kind ?? null;
   return {...stored, metric, kind, likely: kind && declared?.source !== "default" ? kind : guessKind(metric), source: declared?.source ?? null,
-    unit: declared?.unit ?? stored?.unit ?? "", tags: stored?.tags ?? await tagsOf(metric, options)};
+    unit: declared?.unit ?? stored?.unit ?? "", tags: stored?.tags ?? (declared ? await tagsOf(metric, options) : [])};
 }
 
 /**

@@ -140,6 +140,16 @@ class Totals {
     return null;
   }
 
+  /* The specification; if its times cannot be read, the fields show the usual ones beside the error. */
+  specOrUsual(value, filters, known, info) {
+    try {
+      return specOf(value, filters, known);
+    } catch (error) {
+      this.form.show(specOf(name => (name === "start" || name === "end" ? "" : value(name)), filters, known), info);
+      throw error;
+    }
+  }
+
   async show(state, value, zone, signal, mine) {
     const metric = value("metric") || await this.first(signal);
     if (!metric) {
@@ -148,7 +158,7 @@ class Totals {
     }
     const info = await this.info(metric, signal);
     const named = name => (name === "metric" ? metric : value(name));
-    const spec = specOf(named, state.f ?? [], {zone, now: Date.now(), agg: aggregatorFor(info.likely)});
+    const spec = this.specOrUsual(named, state.f ?? [], {zone, now: Date.now(), agg: aggregatorFor(info.likely)}, info);
     spec.valueTitle = [AGGREGATORS.find(a => a[0] === spec.agg)?.[1] ?? spec.agg, info.unit && `(${info.unit})`].filter(Boolean).join(" ");
     this.form.show(spec, info);
     this.filter.show(spec, info);

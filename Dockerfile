@@ -15,6 +15,6 @@ ENV TSD_BIND=0.0.0.0 TSD_DATA=/var/lib/tsd
 USER tsd
 VOLUME /var/lib/tsd
 EXPOSE 4242
-HEALTHCHECK --interval=30s --timeout=5s --start-period=60s CMD ["tsd", "annotate", "list", "now-1s", "now"]
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s CMD ["tsd", "check", "-t", "4"]
 ENTRYPOINT ["tsd"]
 CMD ["serve", "--config", "/etc/tsd.conf"]

@@ -48,6 +48,8 @@ const struct tsd_stat_row tsd_stat_table[] = {
             "Calls that got no connection to HBase in time (hbase_max_connections)."),
     GAUGE("hbase.connections_idle", "connections", "Connections to HBase that wait for a call."),
     GAUGE("hbase.connections_in_use", "connections", "Connections to HBase in use."),
+    COUNTER("hbase.counters_failed", "counters",
+            "Counters of series in tsdb-meta that were not written; the log says why."),
     COUNTER("hbase.deleted_rows", "rows", "Rows of HBase that were changed for deletes."),
     COUNTER("hbase.deletes", "ranges", "Ranges that were deleted in HBase."),
     COUNTER("hbase.drop_errors", "errors",

@@ -135,6 +135,15 @@ static void test_uid__rename_keeps_the_id_and_is_on_disk(void **state)
     t_close(cat);
 }
 
+static void t_containing(struct sto_catalog *cat, const char *part, size_t max, const char *want)
+{
+    struct t_names got = {0};
+    sto_uid_containing(cat, STO_UID_TAGV, ts_slice_str(part), max, t_each, &got);
+    ts_buf_char(&got.text, 0);
+    assert_string_equal(got.text.p, want);
+    ts_buf_release(&got.text);
+}
+
 static void test_uid__suggest_is_in_byte_order(void **state)
 {
     (void)state;
@@ -154,6 +163,24 @@ static void test_uid__suggest_is_in_byte_order(void **state)
     t_suggest(cat, "webx", 10, "");
     assert_int_equal(sto_uid_rename(cat, STO_UID_TAGV, TS_SLICE_LIT("b"), TS_SLICE_LIT("weba"), NULL), 0);
     t_suggest(cat, "web", 10, "4:web 3:web1 2:web10 1:weba ");
+    t_close(cat);
+}
+
+static void test_uid__containing_is_in_byte_order(void **state)
+{
+    (void)state;
+    struct sto_catalog *cat = t_open();
+    t_containing(cat, "b", 10, "");
+    static const char *const names[] = {"web2", "b", "aweb1", "xb", "\1web", "dead.web", "a", "ab", "bb"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        t_make(cat, STO_UID_TAGV, names[i]);
+    assert_int_equal(sto_uid_delete(cat, STO_UID_TAGV, TS_SLICE_LIT("dead.web"), NULL), 0);
+    t_containing(cat, "b", 10, "8:ab 3:aweb1 1:web2 4:xb ");
+    t_containing(cat, "b", 2, "8:ab 3:aweb1 ");
+    t_containing(cat, "web", 10, "3:aweb1 ");
+    t_containing(cat, "", 10, "");
+    t_containing(cat, "b", 0, "");
+    t_containing(cat, "longer than any name", 10, "");
     t_close(cat);
 }
 
@@ -249,6 +276,7 @@ int main(void)
         T_CASE(test_uid__rename_keeps_the_id_and_is_on_disk),
         T_CASE(test_uid__a_deleted_name_frees_no_id),
         T_CASE(test_uid__suggest_is_in_byte_order),
+        T_CASE(test_uid__containing_is_in_byte_order),
         T_CASE(test_uid__suggest_sorted_and_tail_agree),
         T_CASE(test_uid__read_only_makes_nothing),
     };

@@ -147,6 +147,16 @@ static int server_open_hbase(struct tsd_daemon *d, struct sto_opts *opts, struct
     return 0;
 }
 
+/* Sort the names, so that the first completion after the start does not have to. */
+static void server_sort_names(void *arg)
+{
+    struct sto_catalog *cat = sto_store_catalog(arg);
+    unsigned reading = sto_catalog_read_begin(cat);
+    for (int kind = 0; kind < STO_UID_KINDS; kind++)
+        sto_uid_suggest(cat, (enum sto_uid_kind)kind, (struct ts_slice){NULL, 0}, 0, NULL, NULL);
+    sto_catalog_read_end(cat, reading);
+}
+
 static int server_start(struct server *s, const struct ts_conf *conf, unsigned *out_port,
                         struct ts_error *err)
 {
@@ -190,6 +200,7 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
     if (gethostname(d->host, sizeof(d->host) - 1) < 0 || !*d->host)
         (void)snprintf(d->host, sizeof(d->host), "localhost");
     d->pieces = ts_pool_new_nice(d->set.n_query_threads, "tsd-query", TSD_JOBS_NICE);
+    ts_pool_run(d->pieces, TS_PRIO_LOW, server_sort_names, d->store);
     tsd_jobs_open(d);
     d->workers = ts_xcalloc(d->set.n_workers, sizeof(struct tsd_worker *));
     for (unsigned i = 0; i < d->set.n_workers; i++)

@@ -32,6 +32,14 @@ enum tsd_rejection {
     TSD_REJECTIONS,
 };
 
+#define TSD_RATE_SAMPLES 17 /* one a second (net/rates.h) */
+/* Counters at a moment. */
+struct tsd_rate_sample {
+    _Atomic int64_t at_ms; /* monotonic clock */
+    _Atomic uint64_t n_in, n_out,
+        n_requests; /* points accepted, points read, HTTP requests, since the start */
+};
+
 struct tsd_daemon {
     const struct ts_conf *conf; /* all keys, for /api/config */
     const struct tsd_protocol *const
@@ -69,8 +77,11 @@ struct tsd_daemon {
                              * files */
     struct tsd_peers peers; /* connections by address */
     bool loopback_only;     /* only loopback addresses are bound; set before connections are accepted */
-    _Atomic uint64_t n_denied[TSD_DENIED_KINDS]; /* requests that access.c refused, by kind */
-    _Atomic bool stopping;                       /* the daemon is being stopped */
+    _Atomic uint64_t n_denied[TSD_DENIED_KINDS];           /* requests that access.c refused, by kind */
+    struct tsd_rate_sample rate_samples[TSD_RATE_SAMPLES]; /* a ring, written by worker 0 */
+    _Atomic uint64_t n_rate_samples;                       /* taken since the start */
+    _Atomic uint64_t n_points_read;                        /* by queries that have ended */
+    _Atomic bool stopping;                                 /* the daemon is being stopped */
     _Atomic uint64_t n_self_points,
         n_self_skipped; /* points about the daemon itself (net/self_metrics.h): stored, not stored */
     _Atomic uint32_t drop_requests; /* incremented by dropcaches; workers check it each turn */

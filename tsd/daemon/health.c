@@ -85,8 +85,8 @@ static void health_figures(const struct tsd_daemon *d, struct tsd_health *h)
         struct tsd_health_problem *p = health_add(h, false);
         HEALTH_TEXT(p->what, "points of new series are refused: max_series is reached");
         HEALTH_TEXT(p->action,
-                    "find the tag whose values are always new (/api/tsd/metric shows the number of values of "
-                    "each tag), or raise max_series");
+                    "find the tag whose values are always new (kind=tagv of /api/tsd/names lists values), "
+                    "or raise max_series");
     }
     if (f.windows_left_alone) {
         struct tsd_health_problem *p = health_add(h, false);

@@ -109,6 +109,7 @@ const struct tsd_stat_row tsd_stat_table[] = {
             "Always 0: permissions are checked before a query is one (rpc.forbidden)."),
     COUNTER("http.query.invalid_requests", "queries",
             "Queries that were refused because of what they asked."),
+    COUNTER("http.query.points", "points", "Points that queries which have ended have read."),
     COUNTER("http.query.success", "queries", "Queries that were answered."),
     COUNTER("http.query.unauthorized", "queries", "Always 0: nobody has to log in."),
     COUNTER("http.refused", "requests", "HTTP requests that the access checks refused, by the check."),

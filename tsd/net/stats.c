@@ -219,6 +219,7 @@ void tsd_stats_each(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
     each(arg, "http.query.success", "", STATS_SUM(d, n_query_ok));
     each(arg, "http.query.invalid_requests", "", STATS_SUM(d, n_query_bad));
     each(arg, "http.query.exceptions", "", STATS_SUM(d, n_query_failed));
+    each(arg, "http.query.points", "", atomic_load(&d->n_points_read));
     each(arg, "datapoints.added", "type=all", STATS_SUM(d, n_points));
     each(arg, "connectionmgr.exceptions", "type=line_read_timeout", STATS_SUM(d, n_line_timeouts));
     each(arg, "ingest.pauses", "reason=store", STATS_SUM(d, n_paused));

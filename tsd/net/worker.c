@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "base/time.h"
 #include "tsd/net/listen.h"
+#include "tsd/net/rates.h"
 #include "tsd/net/self_metrics.h"
 
 #include <errno.h>
@@ -279,6 +280,8 @@ static void worker_on_tick(evutil_socket_t fd, short what, void *arg)
         next = c->next;
         tsd_conn_tick(c);
     }
+    if (w->index == 0)
+        tsd_rates_tick(w->daemon, ts_clock_mono_ns() / 1000000);
     tsd_self_tick(w, ts_clock_ms());
 }
 

@@ -67,6 +67,8 @@ void tsd_ep_query_last(struct tsd_req *req);
 /* ep_names.c */
 int tsd_ep_suggest(struct tsd_job *job, struct ts_error *err);
 /* ep_info.c */
+/** Is the value of this configuration key not to be shown? */
+bool tsd_conf_secret(const char *name);
 void tsd_ep_aggregators(struct tsd_req *req, struct ts_json *j);
 void tsd_ep_config(struct tsd_req *req, struct ts_json *j);
 void tsd_ep_config_filters(struct tsd_req *req, struct ts_json *j);
@@ -76,6 +78,11 @@ void tsd_ep_version(struct tsd_req *req);
 void tsd_ep_healthz(struct tsd_req *req);
 void tsd_ep_readyz(struct tsd_req *req);
 void tsd_ep_metrics_text(struct tsd_req *req);
+/* ep_complete.c */
+int tsd_ep_complete(struct tsd_job *job, struct ts_error *err);
+/* ep_status.c */
+int tsd_ep_status(struct tsd_job *job, struct ts_error *err);
+void tsd_ep_cancel(struct tsd_req *req);
 /* ep_stats.c */
 void tsd_ep_stats(struct tsd_req *req);
 void tsd_ep_stats_query(struct tsd_req *req);

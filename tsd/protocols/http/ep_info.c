@@ -49,7 +49,7 @@ void tsd_ep_aggregators(struct tsd_req *req, struct ts_json *j)
     ts_json_arr_end(j);
 }
 
-static bool info_secret(const char *name)
+bool tsd_conf_secret(const char *name)
 {
     for (; *name; name++)
         if (!strncasecmp(name, "pass", 4))
@@ -60,7 +60,7 @@ static bool info_secret(const char *name)
 static void info_key(void *arg, const struct ts_conf_key *key, const char *value)
 {
     struct ts_json *j = arg;
-    const char *shown = info_secret(key->name) ? "********" : value;
+    const char *shown = tsd_conf_secret(key->name) ? "********" : value;
     ts_json_member_str(j, key->name, shown);
 }
 
@@ -69,7 +69,7 @@ static void info_opentsdb_key(void *arg, const struct ts_conf_key *key, const ch
     struct ts_json *j = arg;
     if (!key->opentsdb || !*key->opentsdb)
         return;
-    ts_json_member_str(j, key->opentsdb, info_secret(key->opentsdb) ? "********" : value);
+    ts_json_member_str(j, key->opentsdb, tsd_conf_secret(key->opentsdb) ? "********" : value);
 }
 
 /* Our names, then OpenTSDB's for the same keys: clients look for those. */

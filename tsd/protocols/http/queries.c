@@ -9,6 +9,7 @@
 #include "tsd/format/out.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 
 #define QUERIES_TEXT_BYTES 4096 /* kept of a query or of headers; larger ones are left out */
 
@@ -193,6 +194,7 @@ void tsd_query_end(struct tsd_queries *qs, struct tsd_query_entry *e, int status
     e->took_ns = took_ns;
     e->ended_ms = ts_clock_ms();
     e->n_points = atomic_load_explicit(&tsd_job_limit(e->job)->n_points, memory_order_relaxed);
+    atomic_fetch_add_explicit(&tsd_job_req(e->job)->d->n_points_read, e->n_points, memory_order_relaxed);
     e->status = status;
     e->sent = sent;
     e->job = NULL;
@@ -276,5 +278,43 @@ void tsd_queries_print(struct tsd_queries *qs, uint64_t only_id, struct ts_json 
     }
     ts_json_arr_end(j);
     ts_json_obj_end(j);
+    pthread_mutex_unlock(&qs->mu);
+}
+
+static void print_summary(struct ts_json *j, const struct tsd_query_entry *e, int64_t took_ns)
+{
+    ts_json_obj(j);
+    ts_json_member_count(j, "id", e->id);
+    ts_json_member_slice(j, "text", ts_buf_get(&e->what));
+    ts_json_member_str(j, "client", e->peer);
+    ts_json_member_int(j, "ms", took_ns / 1000000);
+    if (e->ended_ms)
+        ts_json_member_int(j, "ended", e->ended_ms);
+    ts_json_obj_end(j);
+}
+
+static int slower_first(const void *a, const void *b)
+{
+    const struct tsd_query_entry *const *x = a, *const *y = b;
+    return (*x)->took_ns > (*y)->took_ns ? -1 : (*x)->took_ns < (*y)->took_ns;
+}
+
+void tsd_queries_summary(struct tsd_queries *qs, size_t max, struct ts_json *j)
+{
+    const struct tsd_query_entry *ended[TSD_QUERIES_KEPT];
+    pthread_mutex_lock(&qs->mu);
+    int64_t now_ns = ts_clock_mono_ns();
+    ts_json_member_arr(j, "running");
+    for (const struct tsd_query_entry *e = qs->running; e; e = e->next)
+        print_summary(j, e, now_ns - e->began_ns);
+    ts_json_arr_end(j);
+    size_t n = qs->n_ended < TSD_QUERIES_KEPT ? (size_t)qs->n_ended : TSD_QUERIES_KEPT;
+    for (size_t i = 0; i < n; i++)
+        ended[i] = qs->ended[i];
+    qsort(ended, n, sizeof(ended[0]), slower_first);
+    ts_json_member_arr(j, "slow");
+    for (size_t i = 0; i < n && i < max; i++)
+        print_summary(j, ended[i], ended[i]->took_ns);
+    ts_json_arr_end(j);
     pthread_mutex_unlock(&qs->mu);
 }

@@ -33,6 +33,9 @@ void tsd_query_end(struct tsd_queries *qs, struct tsd_query_entry *entry, int st
 void tsd_query_drop(struct tsd_queries *qs, struct tsd_query_entry *entry);
 /** {"running":[..],"completed":[..]}; only_id != 0: just this one. */
 void tsd_queries_print(struct tsd_queries *qs, uint64_t only_id, struct ts_json *j);
+/** Members of an object: "running":[{id,text,client,ms}], and "slow":[{id,text,client,ms,ended}], those max of the kept ones that took longest,
+ * the slowest first. */
+void tsd_queries_summary(struct tsd_queries *qs, size_t max, struct ts_json *j);
 /** Cancel a running query; TS_ENOTFOUND. */
 int tsd_queries_cancel(struct tsd_queries *qs, uint64_t id);
 

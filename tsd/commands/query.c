@@ -13,6 +13,7 @@
 #include "tsd/commands/answer.h"
 #include "tsd/commands/csvread.h"
 #include "tsd/commands/plot.h"
+#include "tsd/commands/terminal.h"
 #include "tsd/format/answers.h"
 #include "tsd/meta/kind.h"
 #include "tsd/format/out.h"
@@ -171,7 +172,9 @@ static int query_table(struct query_run *r, struct ts_error *err)
         const char *header_end = csv.n ? memchr(csv.p, '\n', csv.n) : NULL;
         r->empty = !header_end || header_end + 1 == csv.p + csv.n;
         tsd_csv_table(ts_buf_get(&csv), n_keys, &table);
-        rc = tsd_print(ts_buf_get(&table), err);
+        ts_buf_clear(&csv);
+        tsd_term_table(&csv, ts_buf_get(&table));
+        rc = tsd_print(ts_buf_get(&csv), err);
     }
     ts_buf_release(&csv);
     ts_buf_release(&table);

@@ -18,13 +18,7 @@ install(CODE "if(NOT EXISTS \"\$ENV{DESTDIR}/etc/tsd.conf\")
   file(INSTALL \"${CMAKE_BINARY_DIR}/dist/tsd.conf\" DESTINATION /etc)
 endif()")
 
-# completions of shells, printed by the program itself
-foreach(completion "bash tsd.bash bash-completion/completions tsd" "zsh tsd.zsh zsh/site-functions _tsd" "fish tsd.fish fish/vendor_completions.d tsd.fish")
-  string(REPLACE " " ";" completion "${completion}")
-  list(GET completion 0 shell)
-  list(GET completion 1 file)
-  list(GET completion 2 folder)
-  list(GET completion 3 name)
-  install(CODE "execute_process(COMMAND \"$<TARGET_FILE:tsd>\" completion ${shell} OUTPUT_FILE \"${CMAKE_BINARY_DIR}/dist/${file}\" COMMAND_ERROR_IS_FATAL ANY)")
-  install(FILES ${CMAKE_BINARY_DIR}/dist/${file} DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder} RENAME ${name})
-endforeach()
+# completions and manual pages
+install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" \"-DTSD=$<TARGET_FILE:tsd>\" \"-DMAIN=${CMAKE_SOURCE_DIR}/tsd/main.c\"
+  \"-DOUT=${CMAKE_BINARY_DIR}/dist/share\" -P \"${CMAKE_SOURCE_DIR}/dist/printed.cmake\" COMMAND_ERROR_IS_FATAL ANY)")
+install(DIRECTORY ${CMAKE_BINARY_DIR}/dist/share/ DESTINATION ${CMAKE_INSTALL_DATADIR})

@@ -460,7 +460,8 @@ static const struct tsd_cmd commands[] = {
     {.name = "help",
      .also = "man usage",
      .summary = "Print the help page of a command, or the list of all commands.",
-     .usage = "[COMMAND]",
+     .usage = "[COMMAND] [--man]",
+     .opts = tsd_help_opts,
      .examples = "tsd help\n"
                  "tsd help query",
      .run = tsd_help_run},

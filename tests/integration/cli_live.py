@@ -178,6 +178,21 @@ def completion():
         t.code()
 
 
+def pager():
+    """A long help page goes through PAGER on a terminal, never in a pipe; without such a program it is printed."""
+    mark = {"PAGER": "sed s/^/paged:/"}
+    t = Terminal("help", "serve", env=mark)
+    holds("a long page is paged", t.code() == 0 and "paged:tsd serve - " in t.text, t.text[:300])
+    t = Terminal("query", "--help", env=mark)
+    holds("--help too", t.code() == 0 and "paged:tsd query - " in t.text, t.text[:300])
+    t = Terminal("help", "version", env=mark)
+    holds("a short page is not", t.code() == 0 and "tsd version - " in t.text and "paged" not in t.text, t.text)
+    for none in ("", "cat", "no-such-program-at-all"):
+        t = Terminal("help", "serve", env={"PAGER": none})
+        holds("PAGER=" + none, t.code() == 0 and "tsd serve - " in t.text and "Exit codes" in t.text, t.text[-300:])
+    holds("no pager in a pipe", "paged" not in run("help", "serve", env=dict(mark, TERM="xterm"))[1])
+
+
 def nobody():
     """A sentence that says what to do."""
     port = str(free_port())
@@ -191,6 +206,7 @@ def nobody():
 def main():
     real_daemon()
     completion()
+    pager()
     nobody()
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Fake)
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -10,6 +10,7 @@
 #include "base/cut.h"
 #include "base/mem.h"
 #include "base/near.h"
+#include "tsd/commands/terminal.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -376,7 +377,7 @@ static int cmd_help_page(const struct tsd_cmd *cmd)
     struct ts_buf page;
     ts_buf_init(&page, 0);
     tsd_cmd_page(cmd, &page);
-    return tsd_print_page(&page);
+    return tsd_term_page(&page);
 }
 
 static int cmd_run(struct tsd_args *args, int argc, char *const *argv)

@@ -212,6 +212,7 @@ def zones(b, url, d):
         check("days in " + system, got, {"Europe/Paris": [[23, True, 24, True], [25, True, 26, True]], "America/New_York": [[23, True, 24, True], [25, True, 26, True]],
                                          "UTC": [[24, True, 25, True]]})
     b.zone("UTC")
+    check("zones without problems", b.problems(url), [])
 
 
 def proxy(b, url, d):
@@ -238,19 +239,20 @@ def clicks(b, url, d, seed):
         b.open(url + ("#v=" + name if name != "explore" else EXPLORE))
         time.sleep(0.5)
         for _ in range(20):
-            things = [t for t in b.all("main button, main summary, main input[type=checkbox], main select, main a[href^='#'], nav a") if t.is_displayed() and t.is_enabled()]
+            things = b.js("""return [...document.querySelectorAll("main button, main summary, main input[type=checkbox], main select, main a[href^='#'], nav a")]
+                .filter(e => e.checkVisibility() && !e.disabled)""")
             if not things:
                 break
             thing = dice.choice(things)
             try:
-                done.append("%s %s" % (thing.tag_name, thing.text[:30]))
-                if thing.tag_name == "select":
-                    options = thing.find_elements(By.TAG_NAME, "option")
-                    options[dice.randrange(len(options))].click()
-                else:
-                    b.js("arguments[0].scrollIntoView({block: 'center'})", thing)
-                    thing.click()
-            except WebDriverException:  # it has gone meanwhile, or lies below another thing
+                done.append(b.js("""const e = arguments[0]; e.scrollIntoView({block: "center"});
+                    if (e.tagName === "SELECT") {
+                      e.selectedIndex = Math.floor(arguments[1] * e.options.length);
+                      e.dispatchEvent(new Event("change", {bubbles: true}));
+                    } else
+                      e.click();
+                    return `${e.tagName} ${(e.innerText || e.name || e.value).slice(0, 30)}`""", thing, dice.random()))
+            except WebDriverException:  # it has gone meanwhile
                 continue
             time.sleep(0.05)
         time.sleep(0.3)

@@ -4,6 +4,7 @@ import {seriesTags} from "./names.js";
 import {autoStep, expression, format, requests, selection, stepMs, usedBy} from "./query.js";
 
 const MOST_BANDS = 5; /* more bands than that hide each other */
+const MOST_WITH_BANDS = 60; /* outputs of a request that has bands; with more it is asked again without them */
 const outputsOf = new Map(); /* text of a query -> how many outputs it had */
 
 const byTags = tags => JSON.stringify(Object.entries(tags ?? {}).sort());
@@ -64,30 +65,44 @@ function readOf(summary) {
   return {points: s.dpsPreFilter ?? s.emittedDPs, ms: s.processingPreWriteTime};
 }
 
+/* The queries with what is sent for each; bands only where they are not too many. */
+function partsOf({queries, kinds, common, band}) {
+  return queries.map((q, i) => requests(q.step ? q : {...q, step: common}, kinds[i].kind, band && (outputsOf.get(format(q)) ?? 0) <= MOST_BANDS));
+}
+
+/* Figures of all points; the extremes are those of the band, which has all stored points of an average. */
+function figuresOf(output, low, high) {
+  return output.figures && {...output.figures, min: low?.figures?.min ?? output.figures.min, max: high?.figures?.max ?? output.figures.max};
+}
+
 async function plain(ask, options) {
-  const {queries, kinds, range, common, band} = ask;
-  const parts = queries.map((q, i) => requests(q.step ? q : {...q, step: common}, kinds[i].kind, band && (outputsOf.get(format(q)) ?? 0) <= MOST_BANDS));
+  const {queries, kinds, range, width} = ask;
+  const parts = partsOf(ask);
   const owners = parts.flatMap((p, i) => p.m.map((m, k) => ({query: i, role: p.roles[k], m})));
-  const params = {start: range.start, end: range.end - 1, m: owners.map(o => o.m), tz: ask.zone, ms: true, arrays: true, show_summary: true, show_query: true,
-    global_annotations: true};
-  const answer = await get("api/query", params, options);
+  const bands = owners.some(o => o.role !== "main");
+  const params = {start: range.start, end: range.end - 1, m: owners.filter(o => o.role === "main").map(o => o.m), tz: ask.zone, ms: true, global_annotations: true};
+  const answer = await get("api/query", {...params, m: owners.map(o => o.m), arrays: true, show_summary: true, show_query: true, thin: Math.min(10000, Math.round(width)),
+    max_series: bands ? MOST_WITH_BANDS : ask.skip + ask.most}, options);
   const summary = answer.find(o => o.statsSummary);
   const outputs = answer.filter(o => o.dps).map(o => ({...o, owner: owners[o.query?.index ?? 0]}));
   const main = outputs.filter(o => o.owner.role === "main");
-  const many = queries.length > 1 && new Set(queries.map(q => q.metric)).size > 1;
   queries.forEach((q, i) => outputsOf.set(format(q), main.filter(o => o.owner.query === i).length));
+  if (bands && summary?.of > outputs.length) { /* so many that bands would only hide each other */
+    queries.forEach(q => outputsOf.set(format(q), Infinity));
+    return plain(ask, options);
+  }
+  const many = queries.length > 1 && new Set(queries.map(q => q.metric)).size > 1;
   const edges = new Map(outputs.filter(o => o.owner.role !== "main").map(o => [`${o.owner.query} ${o.owner.role} ${byTags(o.tags)}`, o]));
   const series = main.map(o => {
     const i = o.owner.query, same = main.filter(x => x.owner.query === i), groups = queries[i].filters.filter(f => f.group).map(f => f.key);
     const keys = groups.length && queries[i].agg !== "none" ? groups : telling(same);
     const shown = Object.fromEntries(Object.entries(o.tags ?? {}).filter(([k]) => keys.includes(k)));
     const low = edges.get(`${i} min ${byTags(o.tags)}`), high = edges.get(`${i} max ${byTags(o.tags)}`);
-    const label = labelOf(o.metric, shown, !many);
-    return {query: i, label, tags: o.tags, metric: o.metric, points: clean(o.dps), kind: kinds[i].kind, unit: kinds[i].unit, axis: ask.axes[i], step: stepMs(parts[i].step),
-      figures: o.figures, band: low && high && same.length <= MOST_BANDS ? {min: clean(low.dps), max: clean(high.dps)} : undefined};
+    return {query: i, label: labelOf(o.metric, shown, !many), tags: o.tags, metric: o.metric, points: clean(o.dps), kind: kinds[i].kind, unit: kinds[i].unit, axis: ask.axes[i],
+      step: stepMs(parts[i].step), column: o.figures?.count > o.dps.length ? (range.end - range.start) / width : 0, figures: figuresOf(o, low, high), band: low && high && same.length <= MOST_BANDS ? {min: clean(low.dps), max: clean(high.dps)} : undefined};
   });
-  return {series, notes: notesOf(answer), read: readOf(summary), steps: parts.map(p => p.step), params: {...params, show_summary: null, show_query: null, arrays: null,
-    m: owners.filter(o => o.role === "main").map(o => o.m)}, empty: queries.map((q, i) => i).filter(i => !series.some(s => s.query === i))};
+  return {series, of: Math.max(series.length, bands ? 0 : summary?.of ?? 0), notes: notesOf(answer), read: readOf(summary), steps: parts.map(p => p.step), params,
+    empty: queries.map((q, i) => i).filter(i => !main.some(o => o.owner.query === i) && main.length < ask.skip + ask.most)};
 }
 
 async function formulas(ask, options) {
@@ -106,9 +121,10 @@ async function formulas(ask, options) {
 /**
  * Ask for everything that a graph shows.
  * @param {{queries: import("./query.js").Query[], kinds: Array<{kind: string, unit: string}>, axes: number[], formulas: string[], hideQueries: boolean,
- *   range: {start: number, end: number}, zone: string, width: number, band: boolean}} ask
+ *   range: {start: number, end: number}, zone: string, width: number, band: boolean, skip: number, most: number}} ask
+ *   width: pixels, to which the server thins; skip, most: which of many series are drawn
  * @param {{signal: AbortSignal}} options
- * @returns {Promise<{series: Object[], notes: Object[], read: Object, steps: string[], params: Object, body: Object|null, empty: number[]}>}
+ * @returns {Promise<{series: Object[], of: number, notes: Object[], read: Object, steps: string[], params: Object, body: Object|null, empty: number[]}>}
  */
 export async function load(ask, options) {
   /* bars and lines share their times */
@@ -116,7 +132,8 @@ export async function load(ask, options) {
   const [answer, computed] = await Promise.all([plain(ask, options), ask.formulas.length ? formulas(ask, options) : null]);
   if (!computed)
     return {...answer, body: null};
-  return {...answer, series: [...(ask.hideQueries ? [] : answer.series), ...computed.series], body: computed.body};
+  const own = ask.hideQueries ? [] : answer.series;
+  return {...answer, series: [...own, ...computed.series], of: (ask.hideQueries ? 0 : answer.of) + computed.series.length, body: computed.body};
 }
 
 /**

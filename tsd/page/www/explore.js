@@ -110,6 +110,12 @@ class Explore {
     this.displayed = this.displayKey();
   }
 
+  /* How many of the first series are left out: the way to those beyond the first hundred. */
+  skip() {
+    const n = Number(one(this.ctx.state, "skip", "0"));
+    return Number.isInteger(n) && n > 0 ? n : 0;
+  }
+
   displayKey() {
     const {state} = this.ctx;
     return ["zero", "ylog", "stacked", "band", "yrange"].map(k => (has(state, k) ? `${k}=${one(state, k)}` : "")).join("&");
@@ -215,7 +221,7 @@ class Explore {
     const kinds = await this.kinds(queries, at.map(i => model.chosenKinds[i]));
     const formulas = model.formulas.filter(Boolean);
     const answer = await load({queries, kinds, axes: at.map(i => model.axes[i]), formulas, hideQueries: model.hideQueries, range, zone: ctx.zone(),
-      width: Math.max(200, this.graphPlace.clientWidth - 80), band: one(state, "band") !== "off"}, {signal});
+      width: Math.max(200, this.graphPlace.clientWidth - 80), band: one(state, "band") !== "off", skip: this.skip(), most: MOST_DRAWN}, {signal});
     if (signal.aborted)
       return;
     const all = model.kinds.map(() => ({kind: "gauge", unit: ""}));
@@ -223,10 +229,10 @@ class Explore {
     this.edit.kinds(all);
     this.edit.error(null);
     fill(this.problem);
-    const skip = Math.min(Number(one(state, "skip", "0")) || 0, Math.max(0, answer.series.length - 1));
+    const skip = Math.min(this.skip(), Math.max(0, answer.series.length - 1));
     this.answer = {...answer, shown: answer.series.slice(skip, skip + MOST_DRAWN), skip, queries};
     this.draw(range);
-    this.status.textContent = `${readText(answer.read, performance.now() - began, this.answer.shown.length, answer.series.length)} ${this.stepText(answer.steps)}`;
+    this.status.textContent = `${readText(answer.read, performance.now() - began, this.answer.shown.length, answer.of)} ${this.stepText(answer.steps)}`;
     remember(hashOf(state), this.titleText());
     if (answer.empty.length)
       this.explainEmpty(answer.empty.map(i => queries[i]), signal);
@@ -254,10 +260,10 @@ class Explore {
   }
 
   showLegend(alone) {
-    const {shown, series, skip} = this.answer;
+    const {shown, of, skip} = this.answer;
     const page = (words, to) => h("button", {type: "button", "on:click": () => this.ctx.go({skip: to || null})}, words);
-    fill(this.below, series.length > shown.length && h("p", {class: "bar-row"}, `Series ${skip + 1} to ${skip + shown.length} of ${series.length} are drawn.`,
-      skip > 0 && page("Former ones", Math.max(0, skip - MOST_DRAWN)), skip + shown.length < series.length && page("Further ones", skip + MOST_DRAWN)),
+    fill(this.below, of > shown.length && h("p", {class: "bar-row"}, `Series ${skip + 1} to ${skip + shown.length} of ${of} are drawn.`,
+      skip > 0 && page("Former ones", Math.max(0, skip - MOST_DRAWN)), skip + shown.length < of && page("Further ones", skip + MOST_DRAWN)),
     shown.length > 0 && legend(shown, alone, i => this.chart.isolate(i)));
   }
 

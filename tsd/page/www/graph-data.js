@@ -2,24 +2,27 @@
 
 /**
  * @typedef {{label: string, points: Array<[number, (number|null)]>, kind?: "gauge"|"count"|"counter", color?: string,
- *   band?: {min: Array<[number, number]>, max: Array<[number, number]>}, axis?: 1|2, step?: number}} Series
- *   points: ms, value (null: a gap), in order of time; step: ms between two points if that is known, so that a longer distance is a gap
+ *   band?: {min: Array<[number, number]>, max: Array<[number, number]>}, axis?: 1|2, step?: number, column?: number}} Series
+ *   points: ms, value (null: a gap), in order of time; step: ms between two points if that is known, so that a longer distance is a gap; column: ms within
+ *   which the server has left out points
  */
 
 const MAX_CELLS = 1500000; /* times x series: above that, points are thinned to columns of pixels before they are joined */
 
-/** The least distance that is a gap: one and a half steps, or four times the usual distance of points. */
-export function gapAfter(points, step) {
-  if (step > 0)
-    return step * 1.5;
+/**
+ * The least distance of two points that is a gap: one and a half steps, or four times the usual distance where points are rarer than steps.
+ * @param {number} [step] ms, if it is known @param {number} [column] ms in which the server has left out points: what lies so near is no gap
+ */
+export function gapAfter(points, step = 0, column = 0) {
   if (points.length < 3)
-    return Infinity;
+    return step ? Math.max(step * 1.5, column * 2) : Infinity;
   const every = Math.max(1, Math.floor(points.length / 500));
   const distances = [];
   for (let i = every; i < points.length; i += every)
     distances.push(points[i][0] - points[i - 1][0]);
   distances.sort((a, b) => a - b);
-  return Math.max(distances[distances.length >> 1] * 4, 1);
+  const usual = distances[distances.length >> 1];
+  return Math.max(step && usual < step * 1.01 ? step * 1.5 : usual * 4, column * 2, 1);
 }
 
 /** The index of the last point at or before a time, -1 if all are later. */

@@ -35,11 +35,11 @@ function layers(o) {
   const list = [], bars = o.series.filter(s => s.kind === "count").length;
   o.series.forEach((s, index) => {
     if (s.band) {
-      list.push({index, role: "max", points: s.band.max, limit: gapAfter(s.band.max, s.step)});
-      list.push({index, role: "min", points: s.band.min, limit: gapAfter(s.band.min, s.step)});
+      list.push({index, role: "max", points: s.band.max, limit: gapAfter(s.band.max, s.step, s.column)});
+      list.push({index, role: "min", points: s.band.min, limit: gapAfter(s.band.min, s.step, s.column)});
     }
     const role = s.kind !== "count" ? "line" : o.stacked || bars === 1 ? "bars" : "steps";
-    list.push({index, role, points: s.points, limit: role === "bars" ? Infinity : gapAfter(s.points, s.step)});
+    list.push({index, role, points: s.points, limit: role === "bars" ? Infinity : gapAfter(s.points, s.step, s.column)});
   });
   return list;
 }

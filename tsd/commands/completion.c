@@ -75,7 +75,8 @@ struct completion {
     const char **words;          /* behind the command */
     size_t n;                    /* of them; the last one is incomplete */
     struct tsd_args where;       /* --host and --port among the words */
-    const char *wanted;          /* option that is looked for */
+    const char *wanted;          /* option or name that is looked for */
+    const char *metric;          /* whose tags are completed; NULL: not known */
     struct ts_opt found;         /* that option; name NULL: there is none */
     struct ts_buf *out;          /* candidates */
 };
@@ -184,7 +185,11 @@ static void completion_names(struct completion *c, const char *kind, const char 
     ts_buf_init(&path, 0);
     (void)ts_buf_printf(&path, "/api/tsd/names?kind=%s&max=%d&q=", kind, COMPLETION_MAX_NAMES);
     (void)ts_buf_uri(&path, ts_slice_str(q));
-    if (tagk) {
+    if (c->metric) {
+        (void)ts_buf_str(&path, "&metric=");
+        (void)ts_buf_uri(&path, ts_slice_str(c->metric));
+    }
+    if (c->metric && tagk) {
         (void)ts_buf_str(&path, "&tagk=");
         (void)ts_buf_uri(&path, ts_slice_str(tagk));
     }
@@ -244,7 +249,8 @@ static bool completion_has_metric(struct completion *c)
         completion_names(c, "metric", c->wanted, NULL, completion_same);
         tried++;
     }
-    return c->found.name != NULL;
+    c->metric = c->found.name ? c->wanted : NULL;
+    return c->metric != NULL;
 }
 
 /* A metric, or behind one a tag. */
@@ -255,6 +261,7 @@ static void completion_series(struct completion *c)
     if (eq && eq - current < (long)sizeof(tagk)) {
         memcpy(tagk, current, (size_t)(eq - current));
         tagk[eq - current] = 0;
+        (void)completion_has_metric(c);
         completion_names(c, "tagv", eq + 1, tagk, completion_tagv);
     } else if (completion_has_metric(c)) {
         completion_names(c, "tagk", current, NULL, completion_tagk);

@@ -31,7 +31,7 @@ void sto_suggest__names(struct sto_uidtab *t, struct ts_slice prefix, size_t max
                         void (*each)(void *arg, uint32_t id, struct ts_slice name), void *arg);
 /** Call each(arg, id, name) for names that contain part and do not begin with it: the first max of them in byte order, in
  * that order, without holding a lock. Internal and deleted names are left out. Looks at every name, in the order of ids, since that is
- * the order in which their bytes lie in memory: 30 ns a name (bench_catalog). */
+ * the order in which their bytes lie in memory: 40 ns a name (a million names in 32 to 43 ms). */
 void sto_suggest__containing(struct sto_uidtab *t, struct ts_slice part, size_t max,
                              void (*each)(void *arg, uint32_t id, struct ts_slice name), void *arg);
 /** These names are about to be removed from the table: show them no more. ids is borrowed, and must not change,

@@ -45,7 +45,7 @@ void tsd_term_table(struct ts_buf *out, struct ts_slice table);
 int tsd_term_page(struct ts_buf *text);
 
 /* Figures as texts; out takes TSD_FIGURE_BYTES. They return out. */
-#define TSD_FIGURE_BYTES 32
+#define TSD_FIGURE_BYTES 48
 /** 1536 as "1.5 KiB". */
 char *tsd_bytes_text(double bytes, char *out);
 /** 1234567.8 as "1,234,568", 12.34 as "12.3". */

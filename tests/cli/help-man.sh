@@ -27,6 +27,6 @@ if command -v groff >/dev/null && command -v man >/dev/null; then
         [ -s out.txt ] || echo "$page is empty"
     done
 fi
-head -n 9 tsd-flush.1
+head -n 9 tsd-flush.1 | sed "2s/tsd [0-9][0-9.]*/tsd VERSION/"
 tsd help --man nothing-like-it
 tsd help --man imprt

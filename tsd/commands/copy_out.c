@@ -98,7 +98,8 @@ static size_t count_rows(const struct load *l, size_t from, uint64_t *out_bytes)
 static void send_load(struct out *o, struct load *l)
 {
     struct tsd_copy *c = o->c;
-    qsort(l->rows, l->n_rows, sizeof *l->rows, by_hour);
+    if (l->n_rows) /* rows are NULL before the first one */
+        qsort(l->rows, l->n_rows, sizeof *l->rows, by_hour);
     for (size_t at = 0; at < l->n_rows;) {
         struct parcel *p = ts_arena_zalloc(&l->arena, sizeof *p);
         p->load = l;

@@ -255,8 +255,8 @@ static const struct tsd_cmd commands[] = {
      .run = tsd_flush_run},
     {.name = "copy",
      .also = "migrate",
-     .summary = "Copy points and annotations between OpenTSDB's tables in HBase and a data folder, and "
-                "compare both.",
+     .summary = "Copy points, histograms and annotations between OpenTSDB's tables in HBase and a data "
+                "folder, and compare both.",
      .usage =
          "--from hbase --to DIR [--metric NAME]... [--start TIME] [--end TIME] [--config FILE] [options]\n"
          "--from DIR --to hbase [--metric NAME]... [--start TIME] [--end TIME] [--config FILE] [options]\n"
@@ -277,12 +277,14 @@ static const struct tsd_cmd commands[] = {
          "day, the number of points, a checksum over the names of the series, times and values, and \"same\" "
          "or "
          "\"differs\", separated by tabs.\n"
+         "Histograms have lines of their own, which say \"(histograms)\" behind the metric and have the "
+         "number of histograms.\n"
          "Annotations of these series are copied and compared as well, and without --metric global ones, "
          "too.\n"
-         "Nobody else should write these series meanwhile. Histograms, rollups, metadata of names and "
+         "Nobody else should write these series meanwhile. Rollups, metadata of names and "
          "series, "
          "and trees are not copied;\n"
-         "standard error has the numbers of points, annotations and histograms that were left out.",
+         "standard error has the numbers of what was left out.",
      .exits =
          "0 everything was copied and is the same on both sides; 1 it failed, something differs or was not "
          "copied; 2 wrong usage",

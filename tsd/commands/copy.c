@@ -9,8 +9,12 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "collectors/collect.h"
+#include "storage/internal.h"
 #include "tsd/commands/answer.h"
 #include "tsd/commands/hbase.h"
+#include "tsd/ingest/histogram.h"
+#include "tsd/server.h"
 
 #include <string.h>
 
@@ -97,9 +101,11 @@ void tsd_copy_show(struct tsd_copy *c, int64_t next_ms)
 void tsd_copy_refuse(struct tsd_copy *c, const struct sto_remote_row *row, const char *why)
 {
     struct tsd_copy_refused *r = &c->refused;
+    struct sto_internal internal;
     struct ts_buf names;
+    bool is_bucket = sto_internal_parse(row->series.metric, &internal);
     ts_buf_init(&names, 0);
-    ts_buf_slice(&names, row->series.metric);
+    ts_buf_slice(&names, is_bucket ? internal.metric : row->series.metric);
     for (size_t i = 0; i < row->series.n_tags; i++)
         ts_buf_printf(&names, " %.*s=%.*s", (int)row->series.tags[i].k.n, row->series.tags[i].k.p,
                       (int)row->series.tags[i].v.n, row->series.tags[i].v.p);
@@ -108,8 +114,9 @@ void tsd_copy_refuse(struct tsd_copy *c, const struct sto_remote_row *row, const
     r->n_points += row->cells->n;
     if (r->n_listed < LISTED_ROWS) {
         r->n_listed++;
-        tsd_say("%u points of %.*s, hour %lld, were not copied: %s", row->cells->n,
-                TS_SHOWN(ts_buf_get(&names), 400), (long long)row->hour * 3600, why);
+        tsd_say("%u %s of %.*s, hour %lld, were not copied: %s", row->cells->n,
+                is_bucket ? "counts of a bucket of histograms" : "points", TS_SHOWN(ts_buf_get(&names), 400),
+                (long long)row->hour * 3600, why);
     }
     pthread_mutex_unlock(&r->mu);
     ts_buf_release(&names);
@@ -121,8 +128,8 @@ static void say_copied(const struct tsd_copy *c)
     double s = tsd_progress_s(&c->bar);
     tsd_count_text(c->n_points, points);
     tsd_count_text(s > 0 ? (uint64_t)((double)c->n_points / s) : 0, rate);
-    tsd_say("copied %s points in %.2f s (%s points/s), and %llu annotations", points, s, rate,
-            (unsigned long long)c->n_notes);
+    tsd_say("copied %s points in %.2f s (%s points/s), %llu histograms and %llu annotations", points, s, rate,
+            (unsigned long long)c->n_histograms, (unsigned long long)c->n_notes);
     if (c->n_refused_notes)
         tsd_say("%llu annotations were not copied", (unsigned long long)c->n_refused_notes);
     tsd_say("metadata of names and series, and trees, are not copied");
@@ -175,6 +182,36 @@ static int close_store(struct tsd_copy *c, struct ts_error *err)
     struct sto_store *store = c->store;
     c->store = NULL;
     return store ? sto_close(store, err) : 0;
+}
+
+/* The properties were reported when the keys of HBase were read. */
+static int on_property(void *arg, const char *name, struct ts_slice value, const struct ts_conf_key *key,
+                       const char *where, struct ts_error *err)
+{
+    (void)arg, (void)name, (void)value, (void)key, (void)where, (void)err;
+    return 0;
+}
+
+/* histograms_config is a key of the daemon, which the same files have. */
+static int take_codec(const struct tsd_args *args, struct sto_hbase_opts *out, struct ts_error *err)
+{
+    static const struct ts_conf_key *const tables[] = {tsd_conf_keys}, *const others[] = {
+                                                                           sto_conf_keys, tsd_hbase_conf_keys,
+                                                                           col_conf_keys, NULL};
+    const char *config = tsd_args_get(args, "config"), *opentsdb = tsd_args_get(args, "opentsdb-config");
+    struct ts_conf *conf = ts_conf_new(tables, 1);
+    struct tsd_histograms histograms = {0};
+    ts_conf_pass_over(conf, others);
+    int rc = opentsdb ? ts_conf_load_properties(conf, opentsdb, on_property, NULL, err) : 0;
+    if (rc == 0 && config)
+        rc = ts_conf_load_file(conf, config, err);
+    if (rc == 0)
+        rc = ts_conf_load_env(conf, err);
+    if (rc == 0)
+        rc = tsd_histograms_load(conf, &histograms, err);
+    out->histogram_codec = histograms.on ? histograms.codec : -1;
+    ts_conf_free(conf);
+    return rc;
 }
 
 /* --- the command --- */
@@ -235,6 +272,8 @@ int tsd_copy_run(const struct tsd_args *args)
         rc = take_times(&c, &err);
     if (rc == 0)
         rc = tsd_hbase_take(args, &c.set, &c.memory, &err);
+    if (rc == 0)
+        rc = take_codec(args, &c.set.opts, &err);
     int code = rc < 0 ? tsd_usage(args, "%s", err.text) : run(&c);
     tsd_hbase_settings_release(&c.set);
     return code;

@@ -1,12 +1,12 @@
 /*
- * copy.h - the parts of tsd copy: points and annotations from OpenTSDB's tables in HBase into a data folder, and back.
+ * copy.h - the parts of tsd copy: points, histograms and annotations from OpenTSDB's tables in HBase into a data folder, and back.
  *
  *   copy.c         options, both stores, the order of things
  *   copy_read.c    which metrics there are; points of either side, metric by metric
  *   copy_in.c      HBase -> folder
  *   copy_out.c     folder -> HBase
  *   copy_state.c   the progress file: up to which time each metric was copied
- *   copy_days.c    points and checksum of each day
+ *   copy_days.c    points or histograms, and checksum, of each day
  *   copy_verify.c  both sides compared, the report; --dry-run
  *   copy_notes.c   annotations
  *
@@ -47,6 +47,9 @@ struct tsd_copy_days {
 void tsd_copy_days_release(struct tsd_copy_days *d);
 /** Add the points of a row. 0; TS_ELIMIT, TS_ENOMEM. Cost: some 10 ns a point. */
 int tsd_copy_days_add(struct tsd_copy_days *d, const struct sto_remote_row *row, struct ts_error *err);
+/** The same with a bucket of histograms: n_points counts the histograms, by the bucket that each of them has ("u"). A count of 0 is the same as
+ * no bucket. */
+int tsd_copy_days_add_bucket(struct tsd_copy_days *d, const struct sto_remote_row *row, struct ts_error *err);
 
 /* --- the progress file --- */
 
@@ -100,6 +103,7 @@ struct tsd_copy {
 
     struct tsd_progress bar;
     uint64_t n_points;        /* reported or written so far */
+    uint64_t n_histograms;    /* the same */
     uint64_t n_notes;         /* annotations that were copied */
     uint64_t n_refused_notes; /* those that the destination cannot hold, or of names that nobody knows */
     struct tsd_copy_refused refused;
@@ -111,6 +115,8 @@ bool tsd_copy_chosen(const struct tsd_copy *c, struct ts_slice metric);
 struct sto_remote_call tsd_copy_call(struct tsd_copy *c);
 /** Show the progress: until next_ms of the present metric. */
 void tsd_copy_show(struct tsd_copy *c, int64_t next_ms);
+/** Is a row the bucket that every histogram has, so that its points are as many as the histograms of the series? */
+bool tsd_copy_is_every(const struct sto_remote_row *row);
 /** Say on standard error that points of a row were not copied, unless many were said before. Any thread. */
 void tsd_copy_refuse(struct tsd_copy *c, const struct sto_remote_row *row, const char *why);
 
@@ -119,6 +125,8 @@ void tsd_copy_refuse(struct tsd_copy *c, const struct sto_remote_row *row, const
 /* Receives points of a metric. */
 struct tsd_copy_reader {
     int (*row)(void *arg, const struct sto_remote_row *row, struct ts_error *err);
+    /* a row of a bucket of histograms, whose metric is internal (storage/internal.h); NULL: histograms are not read */
+    int (*bucket)(void *arg, const struct sto_remote_row *row, struct ts_error *err);
     /* from HBase only: an annotation of a series; may be NULL */
     int (*note)(void *arg, const struct sto_remote_note *note, struct ts_error *err);
     /* a slice begins, both times inclusive; may be NULL */

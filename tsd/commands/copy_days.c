@@ -1,10 +1,11 @@
 /*
- * copy_days.c - points and checksum of each day of a metric.
+ * copy_days.c - points or histograms, and checksum, of each day of a metric.
  *
  * Threads    one at a time
  */
 #include "base/hash.h"
 #include "base/double.h"
+#include "storage/internal.h"
 #include "tsd/commands/copy.h"
 
 #define FNV_FIRST 0xcbf29ce484222325ull
@@ -73,6 +74,28 @@ int tsd_copy_days_add(struct tsd_copy_days *d, const struct sto_remote_row *row,
         sum += hash_point(series, hour_ms + sto_meta_off(cells->meta[i]),
                           sto_cell_num(cells->meta[i], cells->m[i]));
     d->list[d->last].n_points += cells->n;
+    d->list[d->last].check += sum;
+    return 0;
+}
+
+bool tsd_copy_is_every(const struct sto_remote_row *row)
+{
+    struct sto_internal name;
+    return sto_internal_parse(row->series.metric, &name) && ts_slice_is(name.detail, "u");
+}
+
+int tsd_copy_days_add_bucket(struct tsd_copy_days *d, const struct sto_remote_row *row, struct ts_error *err)
+{
+    int64_t hour_ms = row->hour * TS_HOUR_MS;
+    uint64_t series = hash_series(&row->series), sum = 0;
+    const struct sto_cells *cells = row->cells;
+    TS_TRY(find_day(d, ts_floor_div(hour_ms, TS_DAY_MS), err));
+    bool is_every = tsd_copy_is_every(row);
+    for (uint32_t i = 0; i < cells->n; i++)
+        if (is_every || cells->m[i] != 0)
+            sum += hash_point(series, hour_ms + sto_meta_off(cells->meta[i]),
+                              sto_cell_num(cells->meta[i], cells->m[i]));
+    d->list[d->last].n_points += is_every ? cells->n : 0;
     d->list[d->last].check += sum;
     return 0;
 }

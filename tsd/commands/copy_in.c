@@ -7,6 +7,7 @@
  * Threads    the store runs its writer; the thread that reports a row fills its batch
  */
 #include "base/mem.h"
+#include "storage/internal.h"
 #include "tsd/commands/copy.h"
 
 #include <poll.h>
@@ -81,11 +82,19 @@ static int put_cells(struct in *in, const struct sto_series *series, const struc
     return 0;
 }
 
-static int on_row(void *arg, const struct sto_remote_row *row, struct ts_error *err)
+/* 1: it was stored; 0: refused. visible: NULL, or the metric of the series that users know of that of the row. */
+static int put_row(struct in *in, const struct sto_remote_row *row, const struct ts_slice *visible,
+                   struct ts_error *err)
 {
-    struct in *in = arg;
     const struct sto_series *series;
-    int rc = find_series(in, &row->series, &series, err);
+    struct sto_remote_series names = row->series;
+    int rc = 0;
+    if (visible) {
+        names.metric = *visible;
+        rc = find_series(in, &names, &series, err);
+    }
+    if (rc == 0)
+        rc = find_series(in, &row->series, &series, err);
     if (rc == TS_EINVAL) {
         tsd_copy_refuse(in->c, row, err->text);
         return 0;
@@ -94,8 +103,26 @@ static int on_row(void *arg, const struct sto_remote_row *row, struct ts_error *
     TS_TRY(put_cells(in, series, row, err));
     while (!sto_writer_ready(in->writer) && !sto_store_refusing(in->c->store))
         wait_for_store(in);
-    in->c->n_points += row->cells->n;
-    return 0;
+    return 1;
+}
+
+static int on_row(void *arg, const struct sto_remote_row *row, struct ts_error *err)
+{
+    struct in *in = arg;
+    int rc = put_row(in, row, NULL, err);
+    in->c->n_points += rc > 0 ? row->cells->n : 0;
+    return rc < 0 ? rc : 0;
+}
+
+static int on_bucket(void *arg, const struct sto_remote_row *row, struct ts_error *err)
+{
+    struct in *in = arg;
+    struct sto_internal name;
+    if (!sto_internal_parse(row->series.metric, &name))
+        return 0;
+    int rc = put_row(in, row, &name.metric, err);
+    in->c->n_histograms += rc > 0 && tsd_copy_is_every(row) ? row->cells->n : 0;
+    return rc < 0 ? rc : 0;
 }
 
 static int on_note(void *arg, const struct sto_remote_note *note, struct ts_error *err)
@@ -131,7 +158,8 @@ static int on_slice(void *arg, int64_t next_ms, struct ts_error *err)
 int tsd_copy_in(struct tsd_copy *c, struct ts_error *err)
 {
     struct in in = {.c = c, .writer = sto_writer(c->store, 0), .tags = ts_xcalloc(255, sizeof *in.tags)};
-    struct tsd_copy_reader reader = {.row = on_row, .note = on_note, .slice = on_slice, .arg = &in};
+    struct tsd_copy_reader reader = {
+        .row = on_row, .bucket = on_bucket, .note = on_note, .slice = on_slice, .arg = &in};
     int rc = 0;
     ts_buf_init(&in.text, TEXT_BYTES);
     for (c->at = 0; rc == 0 && c->at < c->n_metrics; c->at++) {

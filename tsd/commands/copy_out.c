@@ -184,9 +184,8 @@ static int on_begin(void *arg, int64_t from_ms, int64_t to_ms, struct ts_error *
     return rc < 0 ? rc : 0;
 }
 
-static int on_row(void *arg, const struct sto_remote_row *row, struct ts_error *err)
+static int add_row(struct out *o, const struct sto_remote_row *row, struct ts_error *err)
 {
-    struct out *o = arg;
     struct load *l = &o->loads[o->filling];
     if (l->n_bytes >= o->load_bytes) {
         TS_TRY(send_filled(o, err));
@@ -201,8 +200,21 @@ static int on_row(void *arg, const struct sto_remote_row *row, struct ts_error *
     l->rows[l->n_rows++] = (struct sto_remote_row){
         .series = o->names, .hour = row->hour, .cells = copy_cells(l, row->cells), .fresh = o->is_fresh};
     l->n_bytes += sizeof *row;
-    o->c->n_points += row->cells->n;
     return 0;
+}
+
+static int on_row(void *arg, const struct sto_remote_row *row, struct ts_error *err)
+{
+    struct out *o = arg;
+    o->c->n_points += row->cells->n;
+    return add_row(o, row, err);
+}
+
+static int on_bucket(void *arg, const struct sto_remote_row *row, struct ts_error *err)
+{
+    struct out *o = arg;
+    o->c->n_histograms += tsd_copy_is_every(row) ? row->cells->n : 0;
+    return add_row(o, row, err);
 }
 
 static int on_slice(void *arg, int64_t next_ms, struct ts_error *err)
@@ -245,7 +257,8 @@ static void end(struct out *o)
 int tsd_copy_out(struct tsd_copy *c, struct ts_error *err)
 {
     struct out o = {.c = c};
-    struct tsd_copy_reader reader = {.row = on_row, .begin = on_begin, .slice = on_slice, .arg = &o};
+    struct tsd_copy_reader reader = {
+        .row = on_row, .bucket = on_bucket, .begin = on_begin, .slice = on_slice, .arg = &o};
     TS_TRY(begin(&o, err));
     int rc = 0;
     for (c->at = 0; rc == 0 && c->at < c->n_metrics; c->at++) {

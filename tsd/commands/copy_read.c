@@ -1,11 +1,12 @@
 /*
- * copy_read.c - which metrics the source has, and their points on either side, in slices of time.
+ * copy_read.c - which metrics the source has, and their points and histograms on either side, in slices of time.
  *
  * Slices    A slice begins at a point, so that times without points cost a few questions, whatever their length. The next one is
  *           twice as long while slices have few points, and half as long while they have many.
  * Threads   the main thread; rows from HBase come from threads of the remote store, one at a time
  */
 #include "base/mem.h"
+#include "query/execution/internal_metric.h"
 #include "tsd/commands/copy.h"
 
 #include <stdatomic.h>
@@ -71,13 +72,19 @@ int tsd_copy_list(struct tsd_copy *c, struct ts_error *err)
 
 /* --- a side --- */
 
+/* A metric of the catalog, which may be internal. */
+struct part {
+    struct ts_slice metric;           /* memory of the catalog, or of the side */
+    const struct sto_series **series; /* owned: n_series of cap, ascending by number */
+    size_t n_series, cap;
+};
 /* A metric on one side. */
 struct side {
     struct tsd_copy *c;
     struct ts_slice metric;
-    struct sto_snap *snap;            /* folder */
-    const struct sto_series **series; /* owned: n_series of them, ascending by number */
-    size_t n_series;
+    struct sto_snap *snap; /* folder */
+    struct part *parts;    /* owned, folder: the metric, and the buckets of its histograms */
+    size_t n_parts, cap_parts;
     const struct tsd_copy_reader *r;
     uint64_t n_points; /* reported */
 };
@@ -90,8 +97,9 @@ struct side_ops {
 
 static int report(struct side *s, const struct sto_remote_row *row, struct ts_error *err)
 {
+    bool is_bucket = s->r->bucket && row->series.metric.n && row->series.metric.p[0] == STO_INTERNAL_MARK;
     s->n_points += row->cells->n;
-    return s->r->row(s->r->arg, row, err);
+    return (is_bucket ? s->r->bucket : s->r->row)(s->r->arg, row, err);
 }
 
 /* The time of the first point, rounded down to its hour. 1; 0: there is none. O(log of the hours) questions. */
@@ -185,6 +193,21 @@ static int on_remote_note(void *arg, const struct sto_remote_note *note, size_t 
     return s->r->note(s->r->arg, note, err);
 }
 
+static int hbase_buckets(struct side *s, int64_t from_ms, int64_t to_ms, struct ts_error *err)
+{
+    struct sto_remote *remote = s->c->remote;
+    struct sto_remote_call call = tsd_copy_call(s->c);
+    struct ts_buf names;
+    ts_buf_init(&names, 0);
+    sto_internal_buckets(s->metric, &names);
+    struct sto_fetch f = {
+        .metric = ts_buf_get(&names), .from_ms = from_ms, .to_ms = to_ms, .all_buckets = true};
+    call.deadline_ns += 5 * CALL_NS;
+    int rc = remote->ops->fetch(remote, &f, &call, on_remote_row, s, err);
+    ts_buf_release(&names);
+    return rc;
+}
+
 static int hbase_read(struct side *s, int64_t from_ms, int64_t to_ms, struct ts_error *err)
 {
     struct sto_remote *remote = s->c->remote;
@@ -192,7 +215,8 @@ static int hbase_read(struct side *s, int64_t from_ms, int64_t to_ms, struct ts_
     struct sto_fetch f = {
         .metric = s->metric, .from_ms = from_ms, .to_ms = to_ms, .note = s->r->note ? on_remote_note : NULL};
     call.deadline_ns += 5 * CALL_NS; /* an hour may have billions of points */
-    return remote->ops->fetch(remote, &f, &call, on_remote_row, s, err);
+    TS_TRY(remote->ops->fetch(remote, &f, &call, on_remote_row, s, err));
+    return s->r->bucket ? hbase_buckets(s, from_ms, to_ms, err) : 0;
 }
 
 static const struct side_ops HBASE = {hbase_any, hbase_read};
@@ -229,40 +253,69 @@ int tsd_copy_first_hbase(struct tsd_copy *c, struct ts_slice metric, int64_t fro
 
 /* --- the folder --- */
 
-/* The series of the metric; a metric that does not exist has none. */
-static int open_folder(struct side *s, struct ts_error *err)
+/* The series of a metric of the catalog; a metric that does not exist has none. */
+static int open_part(struct side *s, struct ts_slice metric, struct ts_error *err)
 {
-    struct sto_catalog *cat = s->c->store ? sto_store_catalog(s->c->store) : NULL;
+    struct sto_catalog *cat = sto_store_catalog(s->c->store);
     struct sto_select_ctl ctl = {.memory = &s->c->memory};
+    struct part *part;
     roaring_bitmap_t *set = NULL;
     roaring_uint32_iterator_t it;
     uint32_t id;
-    if (!cat || sto_uid_find(cat, STO_UID_METRIC, s->metric, &id) < 0)
+    if (sto_uid_find(cat, STO_UID_METRIC, metric, &id) < 0)
         return 0;
-    s->snap = sto_snap_take(s->c->store);
+    TS_TRY(ts_budget_grow(&s->c->memory, &s->parts, &s->cap_parts, s->n_parts + 1, sizeof *s->parts, err));
     TS_TRY(sto_select(cat, id, NULL, 0, false, &ctl, &set, err));
     size_t n = (size_t)roaring_bitmap_get_cardinality(set);
-    s->series = ts_budget_calloc(&s->c->memory, n + 1, sizeof *s->series, err);
+    part = &s->parts[s->n_parts++];
+    *part = (struct part){.metric = metric, .cap = n + 1};
+    part->series = ts_budget_calloc(&s->c->memory, part->cap, sizeof *part->series, err);
     roaring_init_iterator(set, &it);
-    for (; s->series && it.has_value && s->n_series < n; roaring_advance_uint32_iterator(&it)) {
-        s->series[s->n_series] = sto_series_get(cat, it.current_value);
-        s->n_series += s->series[s->n_series] != NULL;
+    for (; part->series && it.has_value && part->n_series < n; roaring_advance_uint32_iterator(&it)) {
+        part->series[part->n_series] = sto_series_get(cat, it.current_value);
+        part->n_series += part->series[part->n_series] != NULL;
     }
     roaring_bitmap_free(set);
-    return s->series ? 0 : TS_ELIMIT;
+    return part->series ? 0 : TS_ELIMIT;
+}
+
+/* The metric and, if the reader takes them, the buckets of its histograms. */
+static int open_folder(struct side *s, struct ts_error *err)
+{
+    const struct qry_internal_metric *list;
+    struct ts_arena arena;
+    size_t n = 0;
+    if (!s->c->store)
+        return 0;
+    s->snap = sto_snap_take(s->c->store);
+    TS_TRY(open_part(s, s->metric, err));
+    if (!s->r->bucket)
+        return 0;
+    ts_arena_init(&arena, 0);
+    qry_internal_list(sto_store_catalog(s->c->store), s->metric, &arena, &list, &n);
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++)
+        if (list[i].parts.kind == STO_INTERNAL_HISTOGRAM)
+            rc = open_part(s, list[i].name, err);
+    ts_arena_release(&arena);
+    return rc;
 }
 
 static void close_folder(struct side *s)
 {
-    ts_budget_free(&s->c->memory, s->series, s->series ? (s->n_series + 1) * sizeof *s->series : 0);
+    for (size_t i = 0; i < s->n_parts; i++)
+        if (s->parts[i].series)
+            ts_budget_free(&s->c->memory, s->parts[i].series, s->parts[i].cap * sizeof *s->parts[i].series);
+    ts_budget_free(&s->c->memory, s->parts, s->cap_parts * sizeof *s->parts);
     sto_snap_release(s->snap);
 }
 
-static struct sto_scan_spec spec_of(const struct side *s, int64_t from_ms, int64_t to_ms)
+static struct sto_scan_spec spec_of(const struct side *s, const struct part *part, int64_t from_ms,
+                                    int64_t to_ms)
 {
-    return (struct sto_scan_spec){.metric = s->series[0]->metric,
-                                  .series = s->series,
-                                  .n_series = s->n_series,
+    return (struct sto_scan_spec){.metric = part->series[0]->metric,
+                                  .series = part->series,
+                                  .n_series = part->n_series,
                                   .from_ms = from_ms,
                                   .to_ms = to_ms,
                                   .final = true,
@@ -273,13 +326,18 @@ static struct sto_scan_spec spec_of(const struct side *s, int64_t from_ms, int64
 /* Reads until the first row: estimates from indexes may round a few points down to none. */
 static int folder_any(struct side *s, int64_t from_ms, int64_t to_ms, struct ts_error *err)
 {
-    struct sto_scan_spec spec = spec_of(s, from_ms, to_ms);
-    struct sto_merge *scan = NULL;
-    struct sto_row row;
-    int rc = sto_scan(s->snap, &spec, &scan, err);
-    if (rc == 0)
-        rc = sto_merge_next(scan, &row, err);
-    sto_merge_free(scan);
+    int rc = 0;
+    for (size_t i = 0; i < s->n_parts && rc == 0; i++) {
+        struct sto_merge *scan = NULL;
+        struct sto_row row;
+        if (s->parts[i].n_series == 0)
+            continue;
+        struct sto_scan_spec spec = spec_of(s, &s->parts[i], from_ms, to_ms);
+        rc = sto_scan(s->snap, &spec, &scan, err);
+        if (rc == 0)
+            rc = sto_merge_next(scan, &row, err);
+        sto_merge_free(scan);
+    }
     return rc;
 }
 
@@ -289,8 +347,8 @@ static int by_key(const void *pa, const void *pb)
     return ts_slice_cmp(a->k, b->k);
 }
 
-static void names_of(const struct side *s, const struct sto_series *series, struct sto_remote_tag *tags,
-                     struct sto_remote_series *out)
+static void names_of(const struct side *s, const struct part *part, const struct sto_series *series,
+                     struct sto_remote_tag *tags, struct sto_remote_series *out)
 {
     const struct sto_catalog *cat = sto_store_catalog(s->c->store);
     for (size_t i = 0; i < series->n_tags; i++)
@@ -298,12 +356,13 @@ static void names_of(const struct side *s, const struct sto_series *series, stru
                                           sto_uid_name(cat, STO_UID_TAGV, series->tags[i].v)};
     qsort(tags, series->n_tags, sizeof *tags, by_key);
     *out = (struct sto_remote_series){
-        .key = series->id, .metric = s->metric, .tags = tags, .n_tags = series->n_tags};
+        .key = series->id, .metric = part->metric, .tags = tags, .n_tags = series->n_tags};
 }
 
-static int folder_read(struct side *s, int64_t from_ms, int64_t to_ms, struct ts_error *err)
+static int read_part(struct side *s, const struct part *part, int64_t from_ms, int64_t to_ms,
+                     struct ts_error *err)
 {
-    struct sto_scan_spec spec = spec_of(s, from_ms, to_ms);
+    struct sto_scan_spec spec = spec_of(s, part, from_ms, to_ms);
     struct sto_remote_tag tags[SERIES_MAX];
     struct sto_remote_row row = {.cells = NULL};
     struct sto_merge *scan = NULL;
@@ -312,12 +371,21 @@ static int folder_read(struct side *s, int64_t from_ms, int64_t to_ms, struct ts
     int rc = sto_scan(s->snap, &spec, &scan, err);
     while (rc >= 0 && (rc = sto_merge_next(scan, &got, err)) == 1) {
         if (got.pos != pos)
-            names_of(s, s->series[pos = got.pos], tags, &row.series);
+            names_of(s, part, part->series[pos = got.pos], tags, &row.series);
         row.hour = got.key.hour;
         row.cells = got.cells;
         rc = report(s, &row, err);
     }
     sto_merge_free(scan);
+    return rc;
+}
+
+static int folder_read(struct side *s, int64_t from_ms, int64_t to_ms, struct ts_error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < s->n_parts && rc == 0; i++)
+        if (s->parts[i].n_series)
+            rc = read_part(s, &s->parts[i], from_ms, to_ms, err);
     return rc;
 }
 
@@ -328,7 +396,7 @@ int tsd_copy_read_folder(struct tsd_copy *c, struct ts_slice metric, int64_t fro
 {
     struct side s = {.c = c, .metric = metric, .r = r};
     int rc = open_folder(&s, err);
-    if (rc == 0 && s.n_series)
+    if (rc == 0 && s.n_parts)
         rc = folder_read(&s, from_ms, to_ms, err);
     close_folder(&s);
     return rc;
@@ -339,7 +407,7 @@ int tsd_copy_read_slices(struct tsd_copy *c, struct ts_slice metric, int64_t fro
 {
     struct side s = {.c = c, .metric = metric, .r = r};
     int rc = open_folder(&s, err);
-    if (rc == 0 && s.n_series)
+    if (rc == 0 && s.n_parts)
         rc = read_slices(&s, &FOLDER, from_ms, c->to_ms, err);
     close_folder(&s);
     return rc;

@@ -23,10 +23,18 @@ static int on_row(void *arg, const struct sto_remote_row *row, struct ts_error *
     return tsd_copy_days_add(arg, row, err);
 }
 
+static int on_bucket(void *arg, const struct sto_remote_row *row, struct ts_error *err)
+{
+    return tsd_copy_days_add_bucket(arg, row, err);
+}
+
+/* What is counted for each day. */
+enum { POINTS, HISTOGRAMS, N_KINDS };
+
 /* A metric on both sides. */
 struct sides {
     struct tsd_copy *c;
-    struct tsd_copy_days hbase, folder;
+    struct tsd_copy_days hbase[N_KINDS], folder[N_KINDS];
     struct tsd_copy_notes *notes; /* of HBase */
 };
 
@@ -34,7 +42,22 @@ static int on_remote_row(void *arg, const struct sto_remote_row *row, struct ts_
 {
     struct sides *s = arg;
     s->c->n_points += row->cells->n;
-    return on_row(&s->hbase, row, err);
+    return on_row(&s->hbase[POINTS], row, err);
+}
+
+static int on_remote_bucket(void *arg, const struct sto_remote_row *row, struct ts_error *err)
+{
+    return on_bucket(&((struct sides *)arg)->hbase[HISTOGRAMS], row, err);
+}
+
+static int on_own_row(void *arg, const struct sto_remote_row *row, struct ts_error *err)
+{
+    return on_row(&((struct sides *)arg)->folder[POINTS], row, err);
+}
+
+static int on_own_bucket(void *arg, const struct sto_remote_row *row, struct ts_error *err)
+{
+    return on_bucket(&((struct sides *)arg)->folder[HISTOGRAMS], row, err);
 }
 
 static int on_remote_note(void *arg, const struct sto_remote_note *note, struct ts_error *err)
@@ -59,11 +82,13 @@ static int read_sides(struct sides *s, struct ts_slice metric, struct ts_error *
 {
     struct tsd_copy *c = s->c;
     struct tsd_copy_reader remote = {.row = on_remote_row,
+                                     .bucket = on_remote_bucket,
                                      .note = on_remote_note,
                                      .slice = on_slice,
                                      .arg = s},
-                           local = {.row = on_row, .arg = &s->folder};
-    s->hbase = s->folder = (struct tsd_copy_days){.memory = &c->memory};
+                           local = {.row = on_own_row, .bucket = on_own_bucket, .arg = s};
+    for (unsigned kind = 0; kind < N_KINDS; kind++)
+        s->hbase[kind] = s->folder[kind] = (struct tsd_copy_days){.memory = &c->memory};
     TS_TRY(tsd_copy_read_hbase(c, metric, c->from_ms, &remote, err));
     return tsd_copy_read_folder(c, metric, c->from_ms, c->to_ms, &local, err);
 }
@@ -72,15 +97,16 @@ static int read_sides(struct sides *s, struct ts_slice metric, struct ts_error *
 
 /* Counts of a report. */
 struct report {
-    uint64_t n_points, n_days, n_different;
-    struct tsd_copy_notes hbase, folder; /* annotations */
+    uint64_t n[N_KINDS], n_days[N_KINDS], n_different; /* on the source's side; of both kinds */
+    struct tsd_copy_notes hbase, folder;               /* annotations */
 };
 
-static void print_line(const struct tsd_copy *c, struct ts_slice metric, const struct tsd_copy_day *from,
+static void print_line(const struct tsd_copy *c, unsigned kind, const struct tsd_copy_day *from,
                        const struct tsd_copy_day *to, struct report *r, struct ts_buf *out)
 {
     bool same = from->n_points == to->n_points && from->check == to->check;
-    ts_buf_printf(out, "%.*s\t", (int)metric.n, metric.p);
+    ts_buf_slice(out, c->metrics[c->at]);
+    ts_buf_str(out, kind == HISTOGRAMS ? " (histograms)\t" : "\t");
     print_day(from->day, out);
     ts_buf_printf(out, "\t%llu\t%016llx\t", (unsigned long long)from->n_points,
                   (unsigned long long)from->check);
@@ -89,18 +115,19 @@ static void print_line(const struct tsd_copy *c, struct ts_slice metric, const s
     else
         ts_buf_printf(out, "differs: %s has %llu\t%016llx\n", c->to_hbase ? "HBase" : c->dir,
                       (unsigned long long)to->n_points, (unsigned long long)to->check);
-    r->n_points += from->n_points;
-    r->n_days++;
+    r->n[kind] += from->n_points;
+    r->n_days[kind]++;
     r->n_different += !same;
 }
 
-static void print_days(const struct tsd_copy *c, struct ts_slice metric, const struct tsd_copy_days *from,
-                       const struct tsd_copy_days *to, struct report *r, struct ts_buf *out)
+static void print_days(const struct sides *s, unsigned kind, struct report *r, struct ts_buf *out)
 {
+    const struct tsd_copy_days *from = s->c->to_hbase ? &s->folder[kind] : &s->hbase[kind],
+                               *to = s->c->to_hbase ? &s->hbase[kind] : &s->folder[kind];
     for (size_t i = 0, k = 0; i < from->n || k < to->n;) {
         int64_t a = i < from->n ? from->list[i].day : INT64_MAX, b = k < to->n ? to->list[k].day : INT64_MAX;
         struct tsd_copy_day none = {.day = a < b ? a : b};
-        print_line(c, metric, a <= b ? &from->list[i] : &none, b <= a ? &to->list[k] : &none, r, out);
+        print_line(s->c, kind, a <= b ? &from->list[i] : &none, b <= a ? &to->list[k] : &none, r, out);
         i += a <= b;
         k += b <= a;
     }
@@ -109,18 +136,19 @@ static void print_days(const struct tsd_copy *c, struct ts_slice metric, const s
 static int compare_metric(struct tsd_copy *c, struct report *r, struct ts_error *err)
 {
     struct sides s = {.c = c, .notes = &r->hbase};
-    struct ts_slice metric = c->metrics[c->at];
     struct ts_buf out;
     ts_buf_init(&out, 0);
-    int rc = read_sides(&s, metric, err);
+    int rc = read_sides(&s, c->metrics[c->at], err);
+    for (unsigned kind = 0; kind < N_KINDS; kind++) {
+        if (rc == 0)
+            print_days(&s, kind, r, &out);
+        tsd_copy_days_release(&s.hbase[kind]);
+        tsd_copy_days_release(&s.folder[kind]);
+    }
     if (rc == 0) {
-        print_days(c, metric, c->to_hbase ? &s.folder : &s.hbase, c->to_hbase ? &s.hbase : &s.folder, r,
-                   &out);
         tsd_progress_clear(&c->bar);
         rc = tsd_print(ts_buf_get(&out), err);
     }
-    tsd_copy_days_release(&s.hbase);
-    tsd_copy_days_release(&s.folder);
     ts_buf_release(&out);
     return rc;
 }
@@ -148,12 +176,13 @@ static void on_counter(void *arg, const char *name, uint64_t value)
 }
 
 /* True: nothing. now: differences of counters since the comparison began. */
-static bool say_left_out(const struct left_out *now)
+static bool say_left_out(const struct tsd_copy *c, const struct left_out *now)
 {
     const struct {
         uint64_t n;
         const char *what;
-    } parts[] = {{now->n_histograms, "histogram cells were not copied: tsd copy copies points alone"},
+    } parts[] = {{c->set.opts.histogram_codec < 0 ? now->n_histograms : 0,
+                  "histogram cells were not copied: histograms_config does not name their codec"},
                  {now->n_damaged, "damaged cells were not copied; tsd fsck --hbase lists them"},
                  {now->n_unnamed,
                   "rows without names in the table of ids were not copied; tsd fsck --hbase lists them"},
@@ -175,8 +204,8 @@ static int on_internal_row(void *arg, const struct sto_remote_row *row, struct t
     return 0;
 }
 
-/* Points of rollups and histograms that the folder has. */
-static int count_internal(struct tsd_copy *c, uint64_t *out_n, struct ts_error *err)
+/* Points of rollups that the folder has. */
+static int count_rollups(struct tsd_copy *c, uint64_t *out_n, struct ts_error *err)
 {
     const struct qry_internal_metric *list;
     struct tsd_copy_reader counter = {.row = on_internal_row, .arg = out_n};
@@ -186,7 +215,7 @@ static int count_internal(struct tsd_copy *c, uint64_t *out_n, struct ts_error *
     ts_arena_init(&arena, 0);
     qry_internal_list(sto_store_catalog(c->store), TS_SLICE_LIT(""), &arena, &list, &n);
     for (size_t i = 0; i < n && rc == 0; i++)
-        if (tsd_copy_chosen(c, list[i].parts.metric))
+        if (list[i].parts.kind == STO_INTERNAL_ROLLUP && tsd_copy_chosen(c, list[i].parts.metric))
             rc = tsd_copy_read_folder(c, list[i].name, c->from_ms, c->to_ms, &counter, err);
     ts_arena_release(&arena);
     return rc;
@@ -203,9 +232,11 @@ static void say_result(const struct tsd_copy *c, const struct report *r)
 {
     char points[32], rate[32];
     double s = tsd_progress_s(&c->bar);
-    tsd_count_text(r->n_points, points);
-    tsd_count_text(s > 0 ? (uint64_t)((double)r->n_points / s) : 0, rate);
-    tsd_say("compared %s points in %.2f s (%s points/s)", points, s, rate);
+    uint64_t n_days = r->n_days[POINTS] + r->n_days[HISTOGRAMS];
+    tsd_count_text(r->n[POINTS], points);
+    tsd_count_text(s > 0 ? (uint64_t)((double)r->n[POINTS] / s) : 0, rate);
+    tsd_say("compared %s points in %.2f s (%s points/s), and %llu histograms", points, s, rate,
+            (unsigned long long)r->n[HISTOGRAMS]);
     if (!same_notes(r))
         tsd_say("annotations differ: HBase has %llu, %s has %llu", (unsigned long long)r->hbase.n, c->dir,
                 (unsigned long long)r->folder.n);
@@ -213,9 +244,9 @@ static void say_result(const struct tsd_copy *c, const struct report *r)
         tsd_say("all %llu annotations are the same on both sides", (unsigned long long)r->hbase.n);
     if (r->n_different)
         tsd_say("%llu of %llu days of metrics differ", (unsigned long long)r->n_different,
-                (unsigned long long)r->n_days);
+                (unsigned long long)n_days);
     else
-        tsd_say("all %llu days of %zu metrics are the same on both sides", (unsigned long long)r->n_days,
+        tsd_say("all %llu days of %zu metrics are the same on both sides", (unsigned long long)n_days,
                 c->n_metrics);
 }
 
@@ -223,7 +254,7 @@ int tsd_copy_verify(struct tsd_copy *c, bool *out_same, struct ts_error *err)
 {
     struct report r = {0};
     struct left_out left = {0};
-    uint64_t n_internal = 0;
+    uint64_t n_rollups = 0;
     int rc = 0;
     *out_same = false;
     c->remote->ops->status(c->remote, on_counter, &left);
@@ -239,17 +270,15 @@ int tsd_copy_verify(struct tsd_copy *c, bool *out_same, struct ts_error *err)
     if (rc == 0)
         rc = tsd_copy_notes_of_folder(c, &r.folder, err);
     if (rc == 0 && c->to_hbase)
-        rc = count_internal(c, &n_internal, err);
+        rc = count_rollups(c, &n_rollups, err);
     if (rc < 0)
         return rc;
     c->remote->ops->status(c->remote, on_counter, &left);
     say_result(c, &r);
     *out_same =
-        r.n_different == 0 && same_notes(&r) && (c->to_hbase || say_left_out(&left)) && n_internal == 0;
-    if (n_internal)
-        tsd_say("%llu points of rollups and buckets of histograms were not copied: tsd copy copies points "
-                "alone",
-                (unsigned long long)n_internal);
+        r.n_different == 0 && same_notes(&r) && (c->to_hbase || say_left_out(c, &left)) && n_rollups == 0;
+    if (n_rollups)
+        tsd_say("%llu points of rollups were not copied", (unsigned long long)n_rollups);
     return 0;
 }
 
@@ -258,7 +287,7 @@ int tsd_copy_verify(struct tsd_copy *c, bool *out_same, struct ts_error *err)
 /* A metric that would be copied. */
 struct plan {
     struct tsd_copy_days days;
-    uint64_t n_series, last_key;
+    uint64_t n_series, last_key, n_histograms;
 };
 
 static int on_plan_row(void *arg, const struct sto_remote_row *row, struct ts_error *err)
@@ -269,10 +298,18 @@ static int on_plan_row(void *arg, const struct sto_remote_row *row, struct ts_er
     return tsd_copy_days_add(&p->days, row, err);
 }
 
+static int on_plan_bucket(void *arg, const struct sto_remote_row *row, struct ts_error *err)
+{
+    struct plan *p = arg;
+    (void)err;
+    p->n_histograms += tsd_copy_is_every(row) ? row->cells->n : 0;
+    return 0;
+}
+
 static int plan_out(struct tsd_copy *c, struct ts_slice metric, struct ts_buf *out, struct ts_error *err)
 {
     struct plan p = {.days.memory = &c->memory, .last_key = STO_REMOTE_NO_KEY};
-    struct tsd_copy_reader reader = {.row = on_plan_row, .arg = &p};
+    struct tsd_copy_reader reader = {.row = on_plan_row, .bucket = on_plan_bucket, .arg = &p};
     uint64_t n_points = 0;
     int rc = tsd_copy_read_folder(c, metric, c->from_ms, c->to_ms, &reader, err);
     for (size_t i = 0; i < p.days.n; i++)
@@ -284,6 +321,9 @@ static int plan_out(struct tsd_copy *c, struct ts_slice metric, struct ts_buf *o
         print_day(p.days.list[p.days.n - 1].day, out);
         ts_buf_printf(out, "\t%zu days\t%llu points\n", p.days.n, (unsigned long long)n_points);
     }
+    if (rc == 0 && p.n_histograms)
+        ts_buf_printf(out, "%.*s (histograms)\t%llu histograms\n", (int)metric.n, metric.p,
+                      (unsigned long long)p.n_histograms);
     tsd_copy_days_release(&p.days);
     return rc;
 }

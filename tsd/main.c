@@ -109,7 +109,8 @@ static const struct tsd_cmd commands[] = {
      .run = tsd_export_run},
     {.name = "scan",
      .summary = "Print stored rows as OpenTSDB's scan does, or as lines of import; delete them.",
-     .usage = "START [END] AGG METRIC [tag=value ...] [AGG METRIC ...] [--import | --delete] [options]",
+     .usage = "START [END] AGG METRIC [tag=value ...] [AGG METRIC ...] [--import | --delete] [options]\n"
+              "START [END] AGG METRIC ... --hbase [--import] [--config FILE] [--gateways LIST]",
      .opts = tsd_scan_opts,
      .details =
          "The words are those of tsd query; AGG is required but ignored. A row is an hour of a series: its "
@@ -119,7 +120,10 @@ static const struct tsd_cmd commands[] = {
          "separated by tabs. Rows are printed series by series. "
          "--delete does not ask for confirmation: when all is printed, this range of these\n"
          "series is "
-         "deleted. Histograms, rollups and annotations are not shown: use tsd export and tsd annotate.",
+         "deleted. Histograms, rollups and annotations are not shown: use tsd export and tsd annotate.\n"
+         "--hbase prints what queries would read from OpenTSDB's tables, in the same forms; tsd fsck --hbase "
+         "names cells that "
+         "cannot be read.",
      .examples = "tsd scan 2026/11/01 2026/11/02 sum web.hits host=web1\n"
                  "tsd scan --delete 2026/11/01 2026/11/02 sum web.hits > deleted.txt",
      .run = tsd_scan_cmd_run},

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tsd fsck --hbase and tsd uid --hbase over the tables of a gateway (TSD_HBASE_GATEWAY=HOST:PORT, of a real HBase or the fake one): damage is planted through
+"""tsd fsck, uid and scan with --hbase over the tables of a gateway (TSD_HBASE_GATEWAY=HOST:PORT, of a real HBase or the fake one): damage is planted through
 Thrift, found, repaired, and gone; good points stay. Tables are made with a prefix of their own."""
 import json
 import os
@@ -36,6 +36,7 @@ def main():
             f.write("hbase_%s_table = %s\n" % (kind, name))
 
     env = {k: v for k, v in os.environ.items() if k != "TSD_HBASE_GATEWAY"}  # near the name of a key
+    env["TMPDIR"] = folder.name
 
     def tsd(*words):
         p = subprocess.run([os.environ["TSD"], *words, "--hbase", "--config", config], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", env=env)
@@ -102,8 +103,19 @@ def main():
     check("and nothing is left", tsd("fsck")[:2], (0, "5 names, 2 rows, 4 cells, 5 points, 0 annotations\nclean\n"))
     rows = dict(g.scan(data))
     check("good points are there", rows, {KEY: {(b"t", b"\0\x0b"): bytes.fromhex("40866666"), (b"t", b"\0\x10"): b"\1"}, other: good})
+    scanned = tsd("scan", "2013/01/01-00:00:00", "2013/01/01-00:59:59", "none", "sys.cpu", "host=web\xf6")
+    day = "(Tue Jan 01 00:00:%02d UTC 2013)"
+    check("a scan shows them as OpenTSDB does", scanned, (0, "[0, 0, 1, 80, -30, 39, 0, 0, 0, 1, 0, 0, 1] sys.cpu 1356998400 %s {host=web\xf6}\n" % (day % 0) +
+          "  [0, 11]\t[64, -122, 102, 102]\t0\tf\t1356998400\t%s\n" % (day % 0) + "  [0, 16]\t[1]\t1\tl\t1356998401\t%s\n" % (day % 1), ""))
+    lines = tsd("scan", "--import", "2013/01/01-00:00:00", "2013/12/31", "none", "sys.cpu", "none", "sys.mem")
+    check("or as lines of import", (lines[0], lines[1].splitlines()[:2], len(lines[1].splitlines()), lines[2]),
+          (0, ["sys.cpu 1356998400 %s host=web\xf6" % "4.199999809265137", "sys.cpu 1356998401 1 host=web\xf6"], 5, ""))
+    check("of an unknown metric", tsd("scan", "2013/01/01", "none", "nobody")[::2], (1, "tsd: No such name for 'metrics': 'nobody'\n"))
+    check("it deletes nothing", tsd("scan", "--delete", "2013/01/01", "2013/01/02", "none", "sys.cpu")[0], 2)
+    check("no scratch folder stays", [n for n in os.listdir(folder.name) if n.startswith("tsd-scan")], [])
     code, out, err = tsd("fsck", "--fix-all")
     check("rows become one column", (code, "2 rows became one column\n" in out, err), (0, True, ""))
+    check("a scan shows the same", tsd("scan", "2013/01/01-00:00:00", "2013/01/01-00:59:59", "none", "sys.cpu", "host=web\xf6"), scanned)
     check("with all points", dict(g.scan(data)), {KEY: {(b"t", b"\0\x0b\0\x10"): bytes.fromhex("408666660100")}, other: {(b"t", b"\0\0\0\x10\0\x20"): b"\x07\x01\x02\0"}})
 
     # wrong usage

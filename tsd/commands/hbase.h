@@ -8,6 +8,7 @@
 #define TSD_COMMANDS_HBASE_H
 
 #include "storage/hbase/remote/tables.h"
+#include "storage/store.h"
 #include "tsd/commands/cmd.h"
 #include "tsd/daemon/hbase.h"
 
@@ -50,6 +51,11 @@ struct tsd_hbase_tables {
 int tsd_hbase_tables_open(struct tsd_hbase_tables *t, const struct tsd_args *args, struct ts_error *err);
 /** Idempotent. */
 void tsd_hbase_tables_close(struct tsd_hbase_tables *t);
+
+/** Open the tables, and a store for reading in which queries see what is there, and nothing else. The caller closes the store first. Ctrl-C ends the
+ * program. As tsd_hbase_tables_open; TS_EIO: no scratch folder can be made. */
+int tsd_hbase_store_open(const struct tsd_args *args, struct tsd_hbase_tables *t, struct sto_store **out,
+                         struct ts_error *err);
 
 /** tsd fsck --hbase. Returns an exit code. */
 int tsd_fsck_hbase_run(const struct tsd_args *args);

@@ -8,6 +8,7 @@
  * Not here   daemon or folder (answer.c), the form of rows (tsd/format/scan.c), what is deleted (query/execution/delete.c)
  */
 #include "tsd/commands/answer.h"
+#include "tsd/commands/hbase.h"
 #include "tsd/format/answers.h"
 
 #include <poll.h>
@@ -144,7 +145,13 @@ const struct ts_opt tsd_scan_opts[] = {
     {.name = "import", .help = "Print lines for tsd import instead of rows."},
     {.name = "delete", .help = "Print lines as --import does, then delete these points."},
     {.name = "tz", .arg = "ZONE", .help = "Zone of dates, for example Europe/Berlin. Default UTC."},
-    TSD_ANSWER_OPTS,
+    {.name = "hbase", .help = "Read OpenTSDB's tables in HBase, without a daemon."},
+    TSD_CLIENT_OPTS,
+    {.name = "data", .arg = "DIR", .help = "Read this folder; no daemon may use it."},
+    {.name = "config",
+     .arg = "FILE",
+     .help = "With --data or --hbase: the daemon's configuration, for its keys of storage or HBase."},
+    TSD_HBASE_TABLES_OPTS,
     {.name = NULL},
 };
 
@@ -173,6 +180,24 @@ static int scan_remote(struct scan_cmd *s, struct ts_error *err)
     return rc;
 }
 
+static int scan_hbase(struct scan_cmd *s, const struct tsd_args *args)
+{
+    struct tsd_hbase_tables tables;
+    struct ts_error err = {0};
+    s->answer = (struct tsd_answer){.args = args};
+    int rc = tsd_hbase_store_open(args, &tables, &s->answer.store, &err);
+    if (rc == TS_EINVAL)
+        return tsd_usage(args, "%s", err.text);
+    if (rc < 0)
+        return tsd_fail(&err);
+    rc = tsd_answer_local(&s->answer, scan_local, s, NULL, &err);
+    if (rc == 0)
+        rc = tsd_answer_end(&s->answer, &err);
+    int code = tsd_answer_close(&s->answer, rc, &err);
+    tsd_hbase_tables_close(&tables);
+    return code;
+}
+
 /* The summary goes beside the lines, which may be on their way to a file. */
 static int scan_delete(struct scan_cmd *s, struct ts_error *err)
 {
@@ -192,13 +217,19 @@ static int scan_delete(struct scan_cmd *s, struct ts_error *err)
 
 int tsd_scan_cmd_run(const struct tsd_args *args)
 {
-    bool del = tsd_args_has(args, "delete");
+    bool del = tsd_args_has(args, "delete"), hbase = tsd_args_has(args, "hbase");
     struct scan_cmd s = {.import = del || tsd_args_has(args, "import")};
     struct ts_error err = {0};
+    if (hbase &&
+        (del || tsd_args_has(args, "data") || tsd_args_has(args, "host") || tsd_args_has(args, "port")))
+        return tsd_usage(args, "--hbase reads the tables without a daemon and without a folder: leave out "
+                               "--delete, --data, --host and --port");
     int code = choice_parse(&s.choice, args);
     if (code == TSD_EXIT_OK && del)
         code = choice_need_end(&s.choice, args);
-    if (code == TSD_EXIT_OK) {
+    if (code == TSD_EXIT_OK && hbase)
+        code = scan_hbase(&s, args);
+    else if (code == TSD_EXIT_OK) {
         int rc = tsd_answer_open(&s.answer, args, del ? TSD_LOCAL_WRITE : TSD_LOCAL_READ, &err);
         if (rc == 0)
             rc = s.answer.store ? tsd_answer_local(&s.answer, scan_local, &s, NULL, &err)

@@ -1,0 +1,65 @@
+/*
+ * scan_hbase.c - the tables of HBase as a store that has nothing of its own, so that tsd scan --hbase prints what a daemon would that has shipped
+ * everything.
+ *
+ * The store is made in a scratch folder and opened for reading. Nothing is read from the folder after that, so it is removed before the scan
+ * begins, which may take hours and be killed.
+ *
+ * Threads    the main thread
+ */
+#include "base/mem.h"
+#include "tsd/commands/hbase.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)st, (void)type, (void)at;
+    (void)remove(path);
+    return 0;
+}
+
+static char *make_folder(struct ts_error *err)
+{
+    const char *parent = getenv("TMPDIR");
+    char *path = ts_fs_join(parent && *parent ? parent : "/tmp", "tsd-scan-XXXXXX");
+    if (mkdtemp(path))
+        return path;
+    (void)ts_error_sys(err, TS_EIO, errno, "cannot make the scratch folder %s (TMPDIR names another place)",
+                       path);
+    ts_free(path);
+    return NULL;
+}
+
+static int open_store(const char *dir, struct sto_remote *remote, struct sto_store **out,
+                      struct ts_error *err)
+{
+    struct sto_opts opts = {.dir = dir, .create = true, .own_threads = true, .n_shards = 1};
+    TS_TRY(sto_open(&opts, out, err));
+    TS_TRY(sto_close(*out, err));
+    *out = NULL;
+    opts.create = false;
+    opts.read_only = true;
+    opts.remote = remote;
+    return sto_open(&opts, out, err);
+}
+
+int tsd_hbase_store_open(const struct tsd_args *args, struct tsd_hbase_tables *t, struct sto_store **out,
+                         struct ts_error *err)
+{
+    *out = NULL;
+    TS_TRY(tsd_hbase_tables_open(t, args, err));
+    (void)signal(SIGINT, SIG_DFL); /* nothing is changed that would have to be finished */
+    char *dir = make_folder(err);
+    int rc = dir ? open_store(dir, t->remote, out, err) : TS_EIO;
+    if (dir)
+        (void)nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    ts_free(dir);
+    if (rc < 0)
+        tsd_hbase_tables_close(t);
+    return rc;
+}

@@ -14,12 +14,13 @@
 #define COLLECTORS_CORE_EXPOSITION_H
 
 #include "base/buf.h"
+#include "base/sample.h"
 #include "collectors/core/emit.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define COL_EXPOSITION_LABELS 24u /* of one sample; one with more is left out */
+#define COL_EXPOSITION_LABELS TS_SAMPLE_LABELS /* of one sample; one with more is left out */
 
 /* How to read a text, and the counts of the result. */
 struct col_exposition {

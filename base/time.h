@@ -112,6 +112,17 @@ int ts_time_parse_end(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms,
  */
 int ts_time_parse_alone(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, int64_t *out_from_ms,
                         int64_t *out_to_ms, struct ts_error *err);
+/** Read a time by a format of strptime's letters: %Y %m %d %H %M %S, %y (1969 to 2068), %j (day of the year), %b %B (months in English), %e (as %d), %f (a
+ *  fraction of a second), %s (seconds since 1970), %z (+0100, +01:00, Z), %I with %p (12 hours), %a %A (a weekday, not checked), %T (%H:%M:%S), %F (%Y-%m-%d) and
+ *  %%. A blank stands for any number of blanks, also none; numbers may lack leading zeros where no digit follows.
+ *
+ * @param tz  zone of a time without %z or %s; NULL = UTC
+ * @return 0; TS_EPARSE with a text that says at which letter text and format differ, or that the date does not exist
+ */
+int ts_time_format_read(struct ts_slice text, struct ts_slice format, const struct ts_tz *tz, int64_t *out_ms,
+                        struct ts_error *err);
+/** Are all letters of a format known, and do they name a year or %s? TS_EPARSE. */
+int ts_time_format_check(struct ts_slice format, struct ts_error *err);
 /** Append a time as ISO 8601 in a zone (NULL = UTC): "2026-11-01T13:30:00+01:00", "...Z" where the offset is 0. Milliseconds are
  *  printed if ms is set or there are any. */
 void ts_time_print(const struct ts_tz *tz, int64_t t_ms, bool ms, struct ts_buf *out);

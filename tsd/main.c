@@ -76,20 +76,46 @@ static const struct tsd_cmd commands[] = {
     {.name = "import",
      .also = "put load insert write restore",
      .summary = "Read points from files into a running daemon or a stopped store.",
-     .usage = "FILE... [--host HOST] [--port PORT] [--max-errors N]\n"
-              "FILE... --data DIR [--config FILE] "
-              "[--max-errors N]",
+     .usage = "FILE... [--host HOST] [--port PORT] [options]\n"
+              "FILE... --data DIR [--config FILE] [options]\n"
+              "FILE... --dry-run [options]",
      .opts = tsd_import_opts,
      .details =
-         "A line is \"METRIC TIME VALUE tag=value ...\", with or without \"put\" in front, or a rollup "
-         "or histogram as in the\n"
-         "line protocol; empty lines and lines that begin with # are skipped. Files may be compressed with "
-         "gzip, zstd, xz or bzip2; - is standard\n"
-         "input. Bad lines are listed with file, line number and "
-         "reason and do not affect others; if there were any, the exit\n"
-         "code is 1. All imported points are "
-         "on disk at the end. With --data, times before 1970 are accepted too.",
+         "Formats: put is \"METRIC TIME VALUE tag=value ...\", with or without \"put\" in front, or a rollup "
+         "or "
+         "histogram as in the line\n"
+         "protocol, as tsd export and OpenTSDB's scan --import print them; csv (RFC 4180), tsv and fixed are "
+         "tables "
+         "whose columns a mapping\n"
+         "names; influx is InfluxDB's line protocol; openmetrics is the text format of OpenMetrics and "
+         "Prometheus; "
+         "promdump is what\n"
+         "promtool tsdb dump prints; jsonl has an object, or an array of them, as in the body of /api/put in "
+         "each "
+         "line. With auto, import says\n"
+         "what it guessed.\n"
+         "\n"
+         "A MAPPING is a list of NAME=TEXT with commas between: time, metric, value, and tags. A TEXT may "
+         "hold {N}, "
+         "column N from 0, {NAME},\n"
+         "the column with that name in the first line, or with --fixed {FROM-TO}, characters counted from 1; "
+         "{} in a "
+         "metric is the name of the\n"
+         "value's column. time takes a format, {1:%d/%b/%Y}; without one, a date or a number. A value may be "
+         "scaled, "
+         "{5}/10. metric holds for the\n"
+         "values behind it, so a line may give several points. Characters that names may not hold become _.\n"
+         "\n"
+         "Empty lines and lines that begin with # are skipped. Files may be compressed with gzip, zstd, xz "
+         "or bzip2; "
+         "- is standard input. Bad\n"
+         "lines are listed with file, line number and reason and do not affect others; if there were any, "
+         "the exit "
+         "code is 1. All imported\n"
+         "points are on disk at the end. With --data, times before 1970 are accepted too.",
      .examples = "tsd import points.txt.zst\n"
+                 "tsd import weather.csv --csv "
+                 "'time={time_hour},metric=weather.{},value={temp},value={humid},station={origin}'\n"
                  "tsd export --data ./old | tsd import --data ./new -",
      .run = tsd_import_run},
     {.name = "export",

@@ -53,8 +53,9 @@ MAY = {
     "tsd/protocols/http": "base storage query query/filters "
                           "query/functions query/language tsd/ingest tsd/meta tsd/format tsd/daemon tsd/net tsd/page",
     "tsd": "base query/execution collectors tsd/meta tsd/daemon tsd/net tsd/protocols/line tsd/protocols/http",
+    "tsd/inputs": "base storage tsd/protocols/http",
     "tsd/commands": "base storage storage/points storage/hbase storage/hbase/remote query collectors collectors/weblog tsd tsd/ingest tsd/meta tsd/format tsd/daemon "
-                    "tsd/protocols/http tsd/protocols/line query/filters query/breakdowns query/aggregators query/execution",
+                    "tsd/protocols/http tsd/protocols/line tsd/inputs query/filters query/breakdowns query/aggregators query/execution",
     "main": "base collectors tsd tsd/commands tsd/daemon",
 }
 # Files that belong to another module than that of their folder: neutral types and contracts that store, engine and catalog share.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Each member of the lists of query/ and tsd/format/ stands in the table of its section of docs/QUERY.md, in the first column; each form of
-answers also in docs/openapi.yaml."""
+answers also in docs/openapi.yaml. Formats of import stand in docs/PROTOCOL.md."""
 import re
 import sys
 
@@ -14,6 +14,7 @@ KINDS = (
     ("function", "query/functions/table.c", ROW, "Functions"),
     ("breakdown", "query/breakdowns/breakdown.h", ROW, "Totals"),
     ("form of answers", "tsd/format/out.h", r'^ +ROW\(\w+, "([\w-]+)"\)', "Forms of answers"),
+    ("format of import", "tsd/inputs/table.c", r'^ +\{"(\w+)",', "Formats of import"),
 )
 
 
@@ -26,15 +27,16 @@ def first_cells(text, heading):
 
 def main():
     """All problems."""
-    problems, document = [], ctext.read("docs/QUERY.md")
+    problems = []
     for kind, path, pattern, heading in KINDS:
+        page = "docs/PROTOCOL.md" if kind == "format of import" else "docs/QUERY.md"
         names = re.findall(pattern, ctext.blank(ctext.read(path), keep_strings=True), re.M)
         if not names:
             problems.append(f"{path}: has no list of the kind {kind} as this script knows it")
-        known = first_cells(document, heading)
+        known = first_cells(ctext.read(page), heading)
         for name in names:
             if re.sub(r"^ep\d+", "epNN", name) not in known:  # these stand there as epNNr3
-                problems.append(f'docs/QUERY.md: the {kind} {name} is missing in the table of "{heading}"')
+                problems.append(f'{page}: the {kind} {name} is missing in the table of "{heading}"')
         if kind == "form of answers":
             described = re.search(r"format: \{name: format, .*enum: \[([^]]*)\]", ctext.read("docs/openapi.yaml"))
             missing = set(names) - set(described.group(1).split(", ") if described else ())

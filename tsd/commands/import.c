@@ -8,6 +8,7 @@
 
 #include "base/num.h"
 #include "tsd/commands/client.h"
+#include "tsd/commands/importformat.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -26,6 +27,32 @@ const struct ts_opt tsd_import_opts[] = {
     {.name = "config",
      .arg = "FILE",
      .help = "With --data: the daemon's configuration, for its rules of names and its storage keys."},
+    {.name = "format",
+     .arg = "auto|put|csv|tsv|fixed|influx|openmetrics|promdump|jsonl",
+     .help = "What the files hold, see below. Default auto: by the first lines of each file."},
+    {.name = "csv",
+     .arg = "MAPPING",
+     .help = "What the columns of csv and tsv are: time={0},metric=NAME,value={1},TAG={2}; see below."},
+    {.name = "fixed", .arg = "MAPPING", .help = "The same for fixed widths: TAG={1-11}, characters 1 to 11."},
+    {.name = "delimiter", .arg = "CHAR", .help = "Of csv, between columns; tab is one too. Default: comma."},
+    {.name = "skip", .arg = "N", .help = "Lines to leave out at the start of each file. Default 0."},
+    {.name = "missing",
+     .arg = "WORDS",
+     .help = "Values that mean there is none, with commas between, besides NA, N/A, NaN, null, none and "
+             "nothing."},
+    {.name = "tag",
+     .arg = "KEY=VALUE",
+     .help = "A tag of every point; may stand several times. Not of put lines."},
+    {.name = "time-unit",
+     .arg = "s|ms|us|ns",
+     .help =
+         "Unit of times that are numbers. Default: of influx ns, of promdump ms, of others by their size."},
+    {.name = "tz", .arg = "ZONE", .help = "Zone of times that name none. Default UTC."},
+    {.name = "max-line",
+     .arg = "BYTES",
+     .help = "Longest line of formats other than put, and longest record of csv. Default 1M, at most 16M."},
+    {.name = "dry-run",
+     .help = "Print the first points as put lines and what is wrong, and store nothing; no daemon is asked."},
     {.name = "max-errors", .arg = "N", .help = "Most bad lines to list; all are counted. Default 20."},
     {.name = NULL},
 };
@@ -97,8 +124,46 @@ int tsd_import_listed(struct tsd_import *im)
     return TSD_EXIT_OK;
 }
 
+/* A reason without what differs from line to line: quoted words, numbers, what stands in parentheses or behind a second colon. */
+static void import_reason(struct ts_slice reason, char *out, size_t cap)
+{
+    unsigned n_colons = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < reason.n && n + 4 < cap; i++) {
+        char c = reason.p[i], next = i + 1 < reason.n ? reason.p[i + 1] : 0;
+        if ((c == ' ' && (next == '(' || next == '\'')) || (c == ':' && ++n_colons == 2))
+            break;
+        if (c == '"') {
+            const char *close = memchr(reason.p + i + 1, '"', reason.n - i - 1);
+            n += (size_t)snprintf(out + n, cap - n, "...");
+            i = close ? (size_t)(close - reason.p) : reason.n;
+        } else if (c >= '0' && c <= '9' && n && out[n - 1] == ' ') {
+            out[n++] = 'N';
+            while (i + 1 < reason.n && reason.p[i + 1] >= '0' && reason.p[i + 1] <= '9')
+                i++;
+        } else {
+            out[n++] = c;
+        }
+    }
+    out[n] = '\0';
+}
+
+static void import_count_reason(struct tsd_import *im, struct ts_slice reason)
+{
+    struct tsd_import_reason r = {.n = 1};
+    import_reason(reason, r.text, sizeof r.text);
+    for (unsigned i = 0; i < im->n_reasons; i++)
+        if (strcmp(im->reasons[i].text, r.text) == 0) {
+            im->reasons[i].n++;
+            return;
+        }
+    if (im->n_reasons < TSD_IMPORT_REASONS)
+        im->reasons[im->n_reasons++] = r;
+}
+
 void tsd_import_bad(struct tsd_import *im, const char *file, uint64_t line, struct ts_slice reason)
 {
+    import_count_reason(im, reason);
     if (im->n_bad++ >= im->max_listed)
         return;
     tsd_progress_clear(&im->bar);
@@ -137,42 +202,6 @@ bool tsd_import_interrupted(void)
     return import_signal != 0;
 }
 
-static bool import_has(struct ts_slice line, const char *text)
-{
-    return memmem(line.p, line.n, text, strlen(text)) != NULL;
-}
-
-/* What a file is by its first line, if it has no points; NULL: it may have points. */
-static const char *import_other(struct ts_slice line)
-{
-    static const char *const heads[] = {"metric,timestamp,value", "date,", "week,", "month,", "year,"};
-    if (import_has(line, "\" HTTP/") || (import_has(line, " HTTP/1.") && import_has(line, "\"")) ||
-        import_has(line, " HTTP/2") || (line.n && line.p[0] == '{' && import_has(line, "\"status\"")))
-        return "this looks like a web server's log: tsd collect weblog-import counts its requests";
-    if (line.n && (line.p[0] == '{' || line.p[0] == '['))
-        return "this looks like JSON: send points to /api/put, count a web server's log by tsd collect "
-               "weblog-import; import takes lines METRIC TIME VALUE tag=value";
-    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
-        if (line.n > strlen(heads[i]) && memcmp(line.p, heads[i], strlen(heads[i])) == 0)
-            return "this looks like CSV of tsd query: import takes lines METRIC TIME VALUE tag=value, which "
-                   "tsd export prints";
-    const char *blank = line.n ? memchr(line.p, ' ', line.n) : NULL;
-    if (line.n && line.p[0] != '#' && memchr(line.p, ',', blank ? (size_t)(blank - line.p) : line.n))
-        return "this looks like CSV: import takes lines METRIC TIME VALUE tag=value, made for example by "
-               "awk -F, 'NR > 1 { print \"METRIC\", $1, $2, \"tag=value\" }'";
-    return NULL;
-}
-
-/* Is the first line of a file of points? TS_EINVAL names what else it seems to be. */
-static int import_look(const struct tsd_import *im, const char *name, struct ts_slice piece,
-                       struct ts_error *err)
-{
-    const char *nl = memchr(piece.p, '\n', piece.n);
-    struct ts_slice line = {piece.p, nl ? (size_t)(nl - piece.p) : piece.n};
-    const char *other = im->points_to ? NULL : import_other(line); /* else web logs are what is wanted */
-    return other ? ts_error_set(err, TS_EINVAL, "%.100s: %s", name, other) : 0;
-}
-
 /* A file that can't be read costs the others nothing. */
 static int import_file(struct tsd_import *im, const struct tsd_import_to *to, void *sink, const char *path,
                        struct ts_error *err)
@@ -183,8 +212,6 @@ static int import_file(struct tsd_import *im, const struct tsd_import_to *to, vo
     uint64_t line = 1;
     int rc = ts_lines_open(path, &im->lines, &file_err);
     while (rc == 0 && (rc = ts_lines_next(im->lines, &piece, &file_err)) > 0) {
-        if (line == 1 && import_look(im, name, piece, &file_err) < 0)
-            break;
         rc = to->take(sink, name, piece, &line, err);
         if (rc == 0 && tsd_import_interrupted())
             rc = ts_error_set(err, TS_ECANCELLED,
@@ -207,6 +234,19 @@ static int import_file(struct tsd_import *im, const struct tsd_import_to *to, vo
     return rc;
 }
 
+/* How often each reason came: what the list of bad lines does not show. */
+static void import_report_reasons(const struct tsd_import *im)
+{
+    char n[32];
+    uint64_t rest = im->n_bad;
+    for (unsigned i = 0; i < im->n_reasons; i++) {
+        tsd_say("  %s: %s", tsd_count_text(im->reasons[i].n, n), im->reasons[i].text);
+        rest -= im->reasons[i].n;
+    }
+    if (rest)
+        tsd_say("  %s: other reasons", tsd_count_text(rest, n));
+}
+
 static void import_report(struct tsd_import *im)
 {
     char points[32], rate[32], bad[32], listed[32];
@@ -221,7 +261,18 @@ static void import_report(struct tsd_import *im)
                 tsd_count_text(im->max_listed, listed));
     else if (im->n_bad)
         tsd_say("%s %s refused", bad, were);
-    tsd_say("%s point%s in %.2f s (%s points/s)", points, im->n_points == 1 ? "" : "s", s, rate);
+    if (im->n_bad > im->max_listed)
+        import_report_reasons(im);
+    if (im->n_missing)
+        tsd_say("%s value%s missing, or a text", tsd_count_text(im->n_missing, listed),
+                im->n_missing == 1 ? " was" : "s were");
+    if (im->n_timeless)
+        tsd_say("%s point%s no time and got that at which the import began",
+                tsd_count_text(im->n_timeless, listed), im->n_timeless == 1 ? " had" : "s had");
+    if (im->points_to == &tsd_import_dry)
+        tsd_say("%s point%s would be stored; this was a dry run", points, im->n_points == 1 ? "" : "s");
+    else
+        tsd_say("%s point%s in %.2f s (%s points/s)", points, im->n_points == 1 ? "" : "s", s, rate);
 }
 
 int tsd_import_files(struct tsd_import *im, const struct tsd_import_to *to)
@@ -257,5 +308,14 @@ int tsd_import_run(const struct tsd_args *args)
         return tsd_usage(args, "name the files to import; - is standard input");
     if (tsd_client_or_data(args) != TSD_EXIT_OK || tsd_import_listed(&im) != TSD_EXIT_OK)
         return TSD_EXIT_USAGE;
-    return tsd_import_files(&im, data ? &tsd_import_store : &tsd_import_tcp);
+    struct tsd_import_format format;
+    im.points_to = tsd_args_has(args, "dry-run") ? &tsd_import_dry
+                   : data                        ? &tsd_import_store
+                                                 : &tsd_import_tcp;
+    im.format = &format;
+    int code = tsd_import_format_read(args, &format);
+    if (code == TSD_EXIT_OK)
+        code = tsd_import_files(&im, &tsd_import_format);
+    ts_buf_release(&format.tags);
+    return code;
 }

@@ -1,7 +1,7 @@
 /*
- * import.h - what the two sinks of import share: counts, the list of bad lines, the progress bar.
+ * import.h - what the sinks of import share: counts, the list of bad lines, the progress bar.
  *
- *   files -> lineread.c -> import.c -> importtcp.c (a running daemon) or importstore.c (a stopped store)
+ *   files -> lineread.c -> import.c -> importformat.c -> importtcp.c (a running daemon), importstore.c (a stopped store), importdry.c
  *
  * Threads    the main thread
  */
@@ -11,6 +11,16 @@
 #include "tsd/commands/cmd.h"
 #include "base/lineread.h"
 #include "tsd/commands/progress.h"
+
+#define TSD_IMPORT_REASONS 16u /* reasons of refusals that are counted apart */
+
+/* Lines that were refused for the same reason. */
+struct tsd_import_reason {
+    char text[96]; /* without what differs from line to line */
+    uint64_t n;    /* of them */
+};
+
+struct tsd_import_format;
 
 /* One run of tsd import. */
 struct tsd_import {
@@ -25,6 +35,12 @@ struct tsd_import {
     const char *host, *port;     /* of the daemon; NULL = from tsd_client_where */
     const struct tsd_import_to
         *points_to; /* for sinks that turn lines into points: their destination; else NULL */
+    struct tsd_import_format *format; /* for tsd_import_format */
+    const uint64_t *
+        line_of; /* during a call of take: by number of the put line, from 0, that of its line in the file; NULL: the same */
+    uint64_t n_missing, n_timeless; /* values that were missing; points that had no time */
+    struct tsd_import_reason reasons[TSD_IMPORT_REASONS]; /* of refusals */
+    unsigned n_reasons; /* in use; refusals for further ones are not counted apart */
 };
 
 /* The destination of lines. */
@@ -51,6 +67,11 @@ int tsd_import_listed(struct tsd_import *im);
 bool tsd_import_interrupted(void);
 /** Count a bad line, and print it unless max_listed were printed. */
 void tsd_import_bad(struct tsd_import *im, const char *file, uint64_t line, struct ts_slice reason);
+/** Number in its file of the line that a put line comes from. */
+static inline uint64_t tsd_import_number(const struct tsd_import *im, uint64_t line)
+{
+    return im->line_of ? im->line_of[line] : line;
+}
 /** Show the progress. */
 void tsd_import_show(struct tsd_import *im);
 /* Kinds of lines. */

@@ -90,6 +90,7 @@ static int store_take(void *sink, const char *file, struct ts_slice lines, uint6
 {
     struct store_sink *s = sink;
     const char *p = lines.p, *end = p + lines.n;
+    uint64_t first = tsd_import_number(s->im, *line);
     while (p < end) {
         uint64_t n = 0;
         p = tsd_put_run(&s->in, &s->chain, p, end, &n);
@@ -98,7 +99,8 @@ static int store_take(void *sink, const char *file, struct ts_slice lines, uint6
             break;
         const char *nl = memchr(p, '\n', (size_t)(end - p));
         tsd_put_ahead(&s->in, nl + 1, end);
-        TS_TRY(store_line(s, file, (struct ts_slice){p, (size_t)(nl - p)}, *line, err));
+        TS_TRY(store_line(s, file, (struct ts_slice){p, (size_t)(nl - p)}, tsd_import_number(s->im, *line),
+                          err));
         p = nl + 1;
         ++*line;
     }
@@ -108,7 +110,7 @@ static int store_take(void *sink, const char *file, struct ts_slice lines, uint6
     s->im->n_points = s->in.n_points;
     const char *why = sto_store_refusing(s->store);
     return why ? ts_error_set(err, TS_EIO, "%s:%llu: points are no longer accepted: %s", file,
-                              (unsigned long long)*line, why)
+                              (unsigned long long)first, why)
                : 0;
 }
 

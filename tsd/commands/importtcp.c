@@ -365,7 +365,7 @@ static int tcp_take(void *sink, const char *file, struct ts_slice lines, uint64_
         struct ts_slice rest;
         enum tsd_import_kind kind = tsd_import_line((struct ts_slice){p, (size_t)(nl - p)}, &rest);
         p = nl + 1;
-        uint64_t number = (*line)++;
+        uint64_t number = tsd_import_number(s->im, (*line)++);
         if (kind == TSD_IMPORT_NOTHING)
             continue;
         if (s->fill && (s->fill->text.n >= TCP_BLOCK_BYTES || s->fill->file != file ||

@@ -12,6 +12,7 @@
 #include "tsd/inputs/mapping.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #define INPUT_SHOWN 60 /* bytes of a text in an error */
 
@@ -125,18 +126,23 @@ static bool input_is_large(struct ts_slice s)
     return i == s.n;
 }
 
-/* Seconds, with three decimals if there are milliseconds; milliseconds beyond what seconds may be. */
-static void input_time(struct ts_buf *out, int64_t ts_ms)
+/* Seconds, with three decimals if there are milliseconds; milliseconds beyond what seconds may be. The values of a record, and often of
+ * its neighbours, have the same time. */
+static void input_time(struct tsd_input_run *run, int64_t ts_ms)
 {
-    uint64_t ms = ts_ms < 0 ? 0 - (uint64_t)ts_ms : (uint64_t)ts_ms;
+    uint64_t ms = ts_ms < 0 ? 0 - (uint64_t)ts_ms : (uint64_t)ts_ms, s = ms / 1000;
     const char *sign = ts_ms < 0 ? "-" : "";
-    if (ms / 1000 > UINT32_MAX)
-        ts_buf_printf(out, " %s%llu", sign, (unsigned long long)ms);
+    int n;
+    if (s > UINT32_MAX)
+        n = snprintf(run->time_text, sizeof run->time_text, " %s%llu", sign, (unsigned long long)ms);
     else if (ms % 1000)
-        ts_buf_printf(out, " %s%llu.%03u", sign, (unsigned long long)(ms / 1000), (unsigned)(ms % 1000));
+        n = snprintf(run->time_text, sizeof run->time_text, " %s%u.%03u", sign, (unsigned)s,
+                     (unsigned)(ms % 1000));
     else /* a point says that eight digits are not a date */
-        ts_buf_printf(out, " %s%llu%s", sign, (unsigned long long)(ms / 1000),
-                      ts_time_is_date((int64_t)(ms / 1000)) ? "." : "");
+        n = snprintf(run->time_text, sizeof run->time_text, " %s%u%s", sign, (unsigned)s,
+                     ts_time_is_date((int64_t)s) ? "." : "");
+    run->n_time = (size_t)n;
+    run->time_ms = ts_ms;
 }
 
 int tsd_input_point(struct tsd_input_run *run, struct ts_slice metric, int64_t ts_ms, struct ts_slice value,
@@ -152,7 +158,9 @@ int tsd_input_point(struct tsd_input_run *run, struct ts_slice metric, int64_t t
     tsd_input_name(&run->text, metric);
     if (run->text.n == n)
         return ts_error_set(err, TS_EPARSE, "the name of the metric is empty");
-    input_time(&run->text, ts_ms);
+    if (!run->n_time || run->time_ms != ts_ms)
+        input_time(run, ts_ms);
+    ts_buf_append(&run->text, run->time_text, run->n_time);
     ts_buf_char(&run->text, ' ');
     ts_buf_slice(&run->text, value);
     if (large)

@@ -77,6 +77,9 @@ struct tsd_input_run {
     struct ts_slice *fields;          /* of the current record */
     size_t n_fields, max_fields;      /* in use; room */
     struct ts_arena arena;            /* scratch of a line */
+    char time_text[32];               /* the last time as put lines have it, with a blank before it */
+    size_t n_time;                    /* its bytes; 0 = none */
+    int64_t time_ms;                  /* what it means */
     uint64_t n_missing;               /* values that are missing, or texts */
     uint64_t n_timeless;              /* points that got now_ms */
 };

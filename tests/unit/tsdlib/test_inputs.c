@@ -168,6 +168,42 @@ static void test_inputs__influx(void **state)
         "6: \"x\" is not a time\n");
 }
 
+static void test_inputs__samples_of_prometheus(void **state)
+{
+    struct tsd_input_opts opts = {.now_ms = 5999, .tags = TS_SLICE_LIT(" t=u")};
+    (void)state;
+    assert_string_equal(give("promdump", &opts,
+                             "{__name__=\"a:b\", path=\"/x y\", e=\"\"} 1.5 1793620800123\n{job=\"x\", "
+                             "__name__=\"up\"} +Inf 1\n"),
+                        "a_b 1793620800.123 1.5 path=/x_y t=u\n");
+    assert_string_equal(give("promdump", &opts,
+                             "{job=\"x\"} 1 1\n{__name__=\"a\",__name__=\"b\"} 1 1\n{__name__=\"a b\"} 1 "
+                             "1\n{__name__=\"a\"}\n"),
+                        "1: not METRIC{LABEL=\"VALUE\"} VALUE TIME, from character 10 on\n"
+                        "2: not METRIC{LABEL=\"VALUE\"} VALUE TIME, from character 27 on\n"
+                        "3: not METRIC{LABEL=\"VALUE\"} VALUE TIME, from character 16 on\n"
+                        "4: not METRIC{LABEL=\"VALUE\"} VALUE TIME, from character 15 on\n");
+    assert_string_equal(
+        give("openmetrics", &opts,
+             "# TYPE a gauge\na 5\na{le=\"+Inf\"} 6 1793620800.25 # {x=\"y\"} 1\na 7 # {} 1\na 1 x\n"),
+        "a 5 5 t=u\na 1793620800.250 6 le=Inf t=u\na 5 7 t=u\n5: \"x\" is not a time\n");
+}
+
+static void test_inputs__lines_of_json(void **state)
+{
+    (void)state;
+    assert_string_equal(
+        give("jsonl", &none,
+             "{\"metric\":\"a b\",\"timestamp\":1793620800,\"value\":\"1\",\"tags\":{\"k\":\"v w\"}}\n\n[]\n"
+             "[{\"metric\":\"a\",\"timestamp\":1793620800001,\"value\":1e3,\"tags\":{\"k\":\"\\u00e4\"}},"
+             "null]\n"),
+        "a_b 1793620800 1 k=v_w\na 1793620800.001 1e3 k=\xc3\xa4\n");
+    assert_string_equal(give("jsonl", &none,
+                             "[{\"metric\":\"a\",\"timestamp\":1,\"value\":1,\"tags\":{\"k\":\"v\"}},{"
+                             "\"metric\":\"a\",\"value\":1}]\n"),
+                        "1: \"timestamp\" is missing\n");
+}
+
 static void test_inputs__times_by_their_size(void **state)
 {
     struct tsd_input_run run = {.opts = &none};
@@ -246,6 +282,8 @@ int main(void)
         cmocka_unit_test(test_inputs__a_header_without_a_column_ends_the_file),
         cmocka_unit_test(test_inputs__fixed_widths),
         cmocka_unit_test(test_inputs__influx),
+        cmocka_unit_test(test_inputs__samples_of_prometheus),
+        cmocka_unit_test(test_inputs__lines_of_json),
         cmocka_unit_test(test_inputs__times_by_their_size),
         cmocka_unit_test(test_inputs__limits),
         cmocka_unit_test(test_inputs__guesses),

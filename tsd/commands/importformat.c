@@ -62,21 +62,20 @@ static void format_leave_out(struct format_sink *s, const char *why)
 /* The first lines of a piece, as many as a guess looks at. */
 static struct ts_slice format_head(struct ts_slice lines)
 {
-    struct ts_slice rest = lines, line;
+    struct ts_slice rest = lines;
     for (unsigned i = 0; i < TSD_INPUT_GUESS_LINES && rest.n; i++)
-        line = ts_slice_cut(&rest, '\n');
-    (void)line;
+        (void)ts_slice_cut(&rest, '\n');
     return (struct ts_slice){lines.p, rest.n ? (size_t)(rest.p - lines.p) : lines.n};
 }
 
 /* The format by --format, by the options that only one has, or by the first lines. */
 static const struct tsd_input *format_choose(struct format_sink *s, struct ts_slice head)
 {
-    const struct tsd_input *guess = s->how->row ? s->how->row : tsd_input_guess(head);
     if (s->how->row)
-        return guess;
+        return s->how->row;
     if (s->how->fixed)
         return tsd_input_find("fixed");
+    const struct tsd_input *guess = tsd_input_guess(head);
     if (s->how->opts.mapping.p && (!guess || strcmp(guess->name, "tsv") != 0))
         return tsd_input_find("csv");
     return guess;

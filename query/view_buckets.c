@@ -73,7 +73,7 @@ int qry_view_add_buckets(struct qry_view *view, const struct qry_view_buckets *a
     struct adding a = {.view = view, .budget = budget};
     struct ts_buf names;
     int rc = 0;
-    if (!ask->n_series || !qry_view_remote(view))
+    if (!ask->n_series || !qry_view_remote(view) || ask->from_ms >= view->complete_from_ms)
         return 0;
     TS_TRY(qry_view__may_wait(err));
     ts_buf_init(&names, 0);

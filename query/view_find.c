@@ -328,7 +328,8 @@ int qry_view_add(struct qry_view *view, const struct qry_view_ask *ask, struct q
                  roaring_bitmap_t *set, struct ts_error *err)
 {
     struct adding a = {.view = view, .ask = ask, .budget = budget, .n_keys = count_keys(ask)};
-    if (!qry_view_remote(view))
+    /* files may be dropped from now on, but no series is forgotten */
+    if (!qry_view_remote(view) || ask->from_ms >= view->complete_from_ms)
         return 0;
     TS_TRY(qry_view__may_wait(err));
     ts_arena_init(&a.arena, 0);

@@ -14,6 +14,7 @@
 #include "storage/engine/engine.h"
 #include "storage/forget.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ struct sto_store {
     struct sto_cellmap *cells;
     struct sto_shared_changes changes; /* of cells that are shared with a remote store */
     struct sto_forget forget;          /* series without points */
+    _Atomic int64_t complete_from_ms;  /* see sto_set_complete_from */
     int close_rc;                      /* of cells and catalog */
     struct ts_error close_err;
 };
@@ -197,6 +199,7 @@ static int open_store(const struct sto_opts *opts, const struct ts_error *why, s
                       struct ts_error *err)
 {
     struct sto_store *st = ts_xcalloc(1, sizeof *st);
+    atomic_init(&st->complete_from_ms, INT64_MAX);
     st->opts = sto_opts_filled(opts);
     if (why)
         st->read_only_why = *why;
@@ -274,6 +277,18 @@ struct sto_catalog *sto_store_catalog(struct sto_store *st)
 {
     return st->catalog;
 }
+
+void sto_set_complete_from(struct sto_store *st, int64_t from_ms)
+{
+    /* pairs with the load of a scan, which comes after the files of its snapshot were pinned */
+    atomic_store_explicit(&st->complete_from_ms, from_ms, memory_order_seq_cst);
+}
+
+int64_t sto_complete_from(const struct sto_store *st)
+{
+    return atomic_load_explicit(&st->complete_from_ms, memory_order_seq_cst);
+}
+
 struct sto_remote *sto_store_remote(const struct sto_store *st)
 {
     return st->opts.remote;
@@ -390,17 +405,17 @@ void sto_compact_soon(struct sto_store *st)
 struct sto_snap {
     struct sto_engine *e;
     struct sto_version *v;
-    bool has_remote;             /* queries read a remote store too */
-    int64_t from_ms;             /* points before it have expired */
-    struct sto_catalog *catalog; /* its series stay in memory until */
-    unsigned reads;              /* sto_catalog_read_end gets this number */
+    const struct sto_store *remote_of; /* queries read its remote store too; NULL = there is none */
+    int64_t from_ms;                   /* points before it have expired */
+    struct sto_catalog *catalog;       /* its series stay in memory until */
+    unsigned reads;                    /* sto_catalog_read_end gets this number */
 };
 
 struct sto_snap *sto_snap_take(struct sto_store *st)
 {
     struct sto_snap *snap = ts_xmalloc(sizeof *snap);
     *snap = (struct sto_snap){.e = st->engine,
-                              .has_remote = st->opts.remote != NULL,
+                              .remote_of = st->opts.remote ? st : NULL,
                               .from_ms = STO_MIN_TS_MS,
                               .catalog = st->catalog,
                               .reads = sto_catalog_read_begin(st->catalog)};
@@ -435,8 +450,9 @@ int sto_scan(struct sto_snap *snap, const struct sto_scan_spec *spec, struct sto
              struct ts_error *err)
 {
     struct sto_scan_spec s = unexpired(snap, spec);
-    return snap->has_remote && !s.local_only ? sto_engine_scan_both(snap->e, snap->v, &s, out_scan, err)
-                                             : sto_version_scan(snap->v, &s, out_scan, err);
+    bool both = snap->remote_of && !s.local_only && s.from_ms < sto_complete_from(snap->remote_of);
+    return both ? sto_engine_scan_both(snap->e, snap->v, &s, out_scan, err)
+                : sto_version_scan(snap->v, &s, out_scan, err);
 }
 
 static const struct sto_series *snap_series(void *catalog, uint32_t id)
@@ -463,8 +479,8 @@ size_t sto_snap_owners(const struct sto_snap *snap, struct sto_owner_size *out, 
 
 bool sto_snap_time_range(struct sto_snap *snap, int64_t *out_min_ms, int64_t *out_max_ms)
 {
-    bool any = snap->has_remote ? sto_engine_time_range(snap->e, snap->v, out_min_ms, out_max_ms)
-                                : sto_version_time_range(snap->v, out_min_ms, out_max_ms);
+    bool any = snap->remote_of ? sto_engine_time_range(snap->e, snap->v, out_min_ms, out_max_ms)
+                               : sto_version_time_range(snap->v, out_min_ms, out_max_ms);
     *out_min_ms = *out_min_ms < snap->from_ms ? snap->from_ms : *out_min_ms;
     return any && *out_min_ms <= *out_max_ms;
 }

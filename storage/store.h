@@ -61,6 +61,11 @@ int sto_open(const struct sto_opts *opts, struct sto_store **out_store, struct t
 int sto_close(struct sto_store *st, struct ts_error *err);
 /** The catalog: names and series of the store. Borrowed until sto_close. */
 struct sto_catalog *sto_store_catalog(struct sto_store *st);
+/** Promise that from a time on everything that the remote store has was put here and is still here, so that scans of such times do not read it;
+ * INT64_MAX: of no time, as at first. Raise it before sto_drop_shipped. Any thread. */
+void sto_set_complete_from(struct sto_store *st, int64_t from_ms);
+/** That time. Any thread. */
+int64_t sto_complete_from(const struct sto_store *st);
 /** The remote store behind this one (opts.remote); NULL if there is none. Borrowed until sto_close. */
 struct sto_remote *sto_store_remote(const struct sto_store *st);
 /** Why puts are refused, such as a full disk or a broken log; NULL while they are accepted. The text is

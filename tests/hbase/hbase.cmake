@@ -38,7 +38,7 @@ target_link_libraries(schema PRIVATE hbase_thrift m)
 # A daemon over the fake one
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 if(TARGET tsd)
-  foreach(name hbase hbase_copy hbase_histograms hbase_ids hbase_reading hbase_tls)
+  foreach(name hbase hbase_copy hbase_histograms hbase_ids hbase_reading hbase_sole hbase_tls)
     tsd_program_test(integration_${name} fake_hbase_server ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/integration/${name}.py)
     if(TEST integration_${name})
       set_tests_properties(integration_${name} PROPERTIES ENVIRONMENT "TSD=$<TARGET_FILE:tsd>;TEST_SANITIZE=${TSD_SANITIZE}")

@@ -7,22 +7,27 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include "base/thread.h"
 #include "base/time.h"
 
 #include <pthread.h>
+#include <stdio.h>
 
-#define PROBE_MS    10000 /* between two questions to HBase while it answers */
-#define AWAY_MS     2000  /* the same while it does not */
-#define PROBE_MAX_S 30    /* a question that takes longer counts as not answered */
-#define DROP_MS     30000 /* between two checks for files that may be removed */
+#define PROBE_MS     10000 /* between two questions to HBase while it answers */
+#define AWAY_MS      2000  /* the same while it does not */
+#define PROBE_MAX_S  30    /* a question that takes longer counts as not answered */
+#define COMPLETE_KEY TS_SLICE_LIT("hbase/complete_from")
+#define DROP_MS      30000 /* between two checks for files that may be removed */
 
 struct tsd_hbase {
     struct sto_remote *remote; /* owned */
     struct ts_budget memory;   /* replies and ids */
     const char *gateways;      /* for messages; borrowed */
     int64_t keep_local_ms;     /* constant */
-    struct sto_store *store;   /* while watched */
+    bool sole_writer;          /* constant */
+    int64_t complete_from_ms; /* with sole_writer: what the store was promised; of the thread, once it runs */
+    struct sto_store *store;  /* while watched */
     pthread_t thread;
     bool runs;         /* the thread was started; main thread alone */
     _Atomic bool stop; /* cancels the question that is under way */
@@ -51,6 +56,7 @@ int tsd_hbase_open(const struct tsd_hbase_settings *set, struct ts_budget *memor
     }
     h->gateways = set->gateways_key;
     h->keep_local_ms = set->keep_local_ms;
+    h->sole_writer = set->opts.sole_writer;
     pthread_mutex_init(&h->mu, NULL);
     pthread_condattr_init(&steady);
     pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
@@ -104,11 +110,53 @@ static void probe(struct tsd_hbase *h)
         set_health(h, rc < 0 ? TSD_HBASE_AWAY : TSD_HBASE_UP, &err);
 }
 
+static int64_t next_hour(int64_t ms)
+{
+    return (sto_hour(ms) + 1) * TS_HOUR_MS;
+}
+
+/* --- from when on the store is complete --- */
+
+/* What HBase had before hbase_sole_writer was set, and what was dropped here, is not known, so the time is kept in the store. */
+static int save_complete(struct tsd_hbase *h, int64_t from_ms, struct ts_error *err)
+{
+    char text[24];
+    int n = snprintf(text, sizeof text, "%lld", (long long)from_ms);
+    TS_TRY(sto_cell_put(h->store, COMPLETE_KEY, (struct ts_slice){text, (size_t)n}, err));
+    h->complete_from_ms = from_ms;
+    sto_set_complete_from(h->store, from_ms);
+    return 0;
+}
+
+static int begin_complete(struct tsd_hbase *h, struct ts_error *err)
+{
+    struct ts_buf text;
+    int64_t from_ms;
+    ts_buf_init(&text, 0);
+    int rc = sto_cell_get(h->store, COMPLETE_KEY, &text);
+    bool known = rc == 0 && ts_num_parse_int(ts_buf_get(&text), &from_ms, NULL) == 0;
+    ts_buf_release(&text);
+    if (!h->sole_writer)
+        return rc == TS_ENOTFOUND ? 0 : sto_cell_put(h->store, COMPLETE_KEY, (struct ts_slice){NULL, 0}, err);
+    if (!known)
+        return save_complete(h, next_hour(ts_clock_ms()), err);
+    h->complete_from_ms = from_ms;
+    sto_set_complete_from(h->store, from_ms);
+    return 0;
+}
+
+static int drop_before(struct tsd_hbase *h, int64_t before_ms, struct ts_error *err)
+{
+    if (h->sole_writer && before_ms > h->complete_from_ms)
+        TS_TRY(save_complete(h, next_hour(before_ms), err));
+    return sto_drop_shipped(h->store, before_ms, err);
+}
+
 static void drop_shipped(struct tsd_hbase *h)
 {
     struct ts_error err = {0};
     static struct ts_log_limit limit;
-    if (sto_drop_shipped(h->store, ts_clock_ms() - h->keep_local_ms, &err) == 0)
+    if (drop_before(h, ts_clock_ms() - h->keep_local_ms, &err) == 0)
         return;
     ts_log_limited(&limit, TS_LOG_WARN, "files whose points are in HBase could not be removed: %s", err.text);
     pthread_mutex_lock(&h->mu);
@@ -149,6 +197,9 @@ static void *watch(void *arg)
 int tsd_hbase_watch(struct tsd_hbase *h, struct sto_store *store, struct ts_error *err)
 {
     h->store = store;
+    struct ts_error why = {0};
+    if (begin_complete(h, &why) < 0) /* a store that cannot be written to */
+        ts_log(TS_LOG_WARN, "hbase_sole_writer has no effect until the next start: %s", why.text);
     int rc =
         ts_thread_start(&h->thread, &(struct ts_thread_opts){.name = "tsd-hbase", .fn = watch, .arg = h});
     if (rc)

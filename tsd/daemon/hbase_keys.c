@@ -126,11 +126,12 @@ const struct ts_conf_key tsd_hbase_conf_keys[] = {
                "may lose "
                "what it has just acknowledged.",
                TO(keep_local_ms), .factor = 1),
-    TS_KEY_BOOL(
-        "hbase_sole_writer", "false",
-        "Nobody else writes the series that this daemon writes, so that queries of recent times need not "
-        "look into HBase.",
-        TO(sole_writer)),
+    TS_KEY_BOOL("hbase_sole_writer", "false",
+                "Nobody else writes the series that this daemon writes. Queries then do not ask HBase if "
+                "they begin a day or more after the oldest "
+                "point that is still kept here (hbase_keep_local_h), and after the full hour that followed "
+                "when this was set.",
+                TO(sole_writer)),
     TS_KEY_BYTES("hbase_max_reply_bytes", "64M", STO_HBASE_REPLY_MIN_BYTES, STO_HBASE_REPLY_MAX_BYTES,
                  "Longest reply of a gateway.", TO(max_reply_bytes)),
     TS_KEY_INT("hbase_cached_ids", "1000000", 1000, 1000000000,

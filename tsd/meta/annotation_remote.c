@@ -172,7 +172,8 @@ int tsd_notes_fetch(struct sto_store *st, struct ts_slice tsuid, int64_t from_ms
     struct sto_fetch f = {.from_ms = from_ms < 0 ? 0 : from_ms,
                           .to_ms = to_ms > STO_MAX_TS_MS ? STO_MAX_TS_MS : to_ms,
                           .note = add_note};
-    if (!remote || f.from_ms > f.to_ms || request(st, tsuid, tags, &series, &f) < 0)
+    if (!remote || f.from_ms > f.to_ms || (!must && f.from_ms >= sto_complete_from(st)) ||
+        request(st, tsuid, tags, &series, &f) < 0)
         return 0;
     if (ts_fs_is_nowait())
         return ts_error_set(err, TS_EBUSY, "the remote store has to be read");

@@ -13,8 +13,12 @@ if(TSD_PAGE)
   endforeach()
 endif()
 
-# The numbers of the view Totals against those of the points, asked of a real daemon.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+# What brings uPlot where npm is missing.
+add_test(NAME integration_npm_fetch COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/page/npm_fetch.py)
+
+# The numbers of the view Totals against those of the points, asked of a real daemon.
 if(TSD_PAGE AND TARGET tsd)
   add_test(NAME integration_page_totals COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/page/totals.py)
   set_tests_properties(integration_page_totals PROPERTIES TIMEOUT 280 ENVIRONMENT "TSD=$<TARGET_FILE:tsd>;NODE=${NODE}")

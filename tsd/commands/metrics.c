@@ -12,13 +12,13 @@
 #include <string.h>
 
 #define METRICS_LIMIT     50
-#define METRICS_MAX_LIMIT 1000000
+#define METRICS_MAX_LIMIT 10000
 
 const struct ts_opt tsd_metrics_opts[] = {
     {.name = "sort",
-     .arg = "name|series|points|bytes|written|read",
-     .help =
-         "Order: by name, or by a figure, the largest first. written and read: the last time. Default name."},
+     .arg = "name|series|points|bytes|written",
+     .help = "Order: by name, or by a figure, the largest first. written: the time of the last point. "
+             "Default name."},
     {.name = "limit", .letter = 'n', .arg = "N", .help = "Metrics at most. Default 50."},
     {.name = "format",
      .letter = 'f',
@@ -90,7 +90,7 @@ int tsd_metrics_run(const struct tsd_args *args)
     int code;
     if (!format)
         return TSD_EXIT_USAGE;
-    if (tsd_args_choice(args, "sort", "name|series|points|bytes|written|read", &code))
+    if (tsd_args_choice(args, "sort", "name|series|points|bytes|written", &code))
         return code;
     if (args->n_words > 1)
         return tsd_usage(args, "give one PATTERN; quote it, or the shell replaces its *");

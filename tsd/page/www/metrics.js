@@ -14,7 +14,7 @@ import {format} from "./zone.js";
 export const title = "Metrics";
 
 const PAGE = 50;
-const ORDERS = [["name", "Name"], ["written", "Written last"], ["points", "Points"], ["series", "Series"], ["bytes", "Bytes"], ["read", "Read last"]];
+const ORDERS = [["name", "Name"], ["written", "Written last"], ["points", "Points"], ["series", "Series"], ["bytes", "Bytes"]];
 const KINDS = [["gauge", "gauge: a state at a time"], ["count", "count: a number of new events"], ["counter", "counter: grows until it is reset"]];
 
 /** Growth of today against yesterday as a fraction of what yesterday had until now; null if there is nothing to compare. */
@@ -43,7 +43,7 @@ function columnsOf(ctx, now) {
     {key: "points_yesterday", title: "Against yesterday", align: "right", help: "Points of today against those of yesterday",
       cell: r => { const g = growth(r); return g === null ? "" : h("span", {title: `${count(r.points_yesterday)} points yesterday`}, (g > 0 ? "+" : "") + tenth(g)); }},
     {key: "reads", title: "Read", align: "right", help: "How often queries have read it since the daemon was started", cell: r => count(r.reads)},
-    {key: "last_read", title: "Last read", align: "right", sort: "read", cell: r => time(r.last_read)},
+    {key: "last_read", title: "Last read", align: "right", cell: r => time(r.last_read)},
   ];
 }
 

@@ -80,6 +80,9 @@ void tsd_ep_readyz(struct tsd_req *req);
 void tsd_ep_metrics_text(struct tsd_req *req);
 /* ep_complete.c */
 int tsd_ep_complete(struct tsd_job *job, struct ts_error *err);
+/* ep_metrics.c */
+int tsd_ep_metrics(struct tsd_job *job, struct ts_error *err);
+int tsd_ep_metric_stored(struct tsd_job *job, struct ts_error *err);
 /* ep_status.c */
 int tsd_ep_status(struct tsd_job *job, struct ts_error *err);
 void tsd_ep_cancel(struct tsd_req *req);

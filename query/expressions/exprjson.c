@@ -287,6 +287,12 @@ static int parse_root(struct body *b, const json_t *root, int64_t now_ms)
     struct qry_downsample downsample = {0};
     if (!json_is_object(root))
         return bad(b, "Unable to parse the given JSON");
+    for (size_t i = 0; !b->compat && qry_choice_names[i]; i++)
+        if (json_object_get(root, qry_choice_names[i]))
+            return ts_error_set(b->err, TS_EINVAL,
+                                "/api/query/exp does not know %s: leave it out, or ask /api/query or "
+                                "/api/query/gexp",
+                                qry_choice_names[i]);
     TS_TRY(known(b, root, "name time filters metrics expressions outputs"));
     q->name = text_at(b, root, "name");
     TS_TRY(parse_time(b, json_object_get(root, "time"), &downsample));

@@ -10,6 +10,9 @@
 #include "query/language/parse.h"
 #include "query/thin.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static const char *const rank_names[] = {
     [QRY_TOP_AVG] = "avg", [QRY_TOP_MAX] = "max",   [QRY_TOP_MIN] = "min",
     [QRY_TOP_SUM] = "sum", [QRY_TOP_LAST] = "last", [QRY_TOP_COUNT] = "count"};
@@ -125,6 +128,29 @@ const char *const qry_choice_names[] = {
     [CHOICE_SORT] = "sort",       [CHOICE_OTHERS] = "others",         [CHOICE_COMPARE] = "compare",
     [CHOICE_COLUMNS] = "columns", [CHOICE_PARTIAL] = "partial",       [CHOICE_THIN] = "thin",
     [CHOICE_FIGURES] = "figures", [CHOICE_MAX_SERIES] = "max_series", [N_CHOICES] = NULL};
+
+int qry_choice_json(const char *name, const json_t *v, struct ts_arena *arena, struct ts_slice *out,
+                    struct ts_error *err)
+{
+    static const char flags[] = " others figures ", counts[] = " top bottom thin max_series ";
+    char word[32];
+    *out = (struct ts_slice){NULL, 0};
+    if (json_is_null(v))
+        return 0;
+    int n = snprintf(word, sizeof word, " %s ", name);
+    bool flag = n < (int)sizeof word && strstr(flags, word);
+    bool count = n < (int)sizeof word && strstr(counts, word);
+    if (json_is_string(v) || (count && json_is_integer(v)))
+        *out = qry_json_text(v, arena);
+    else if (flag && json_is_boolean(v))
+        *out = json_is_true(v) ? TS_SLICE_LIT("true") : TS_SLICE_LIT("false");
+    else
+        return ts_error_set(err, TS_EINVAL, "The member %s of the body must be %s", name,
+                            flag    ? "true or false"
+                            : count ? "a whole number"
+                                    : "a text");
+    return 0;
+}
 
 /* Choices that are about tables of totals. */
 static int parse_table(const struct ts_slice *v, struct ts_arena *arena, struct qry_spec *spec,

@@ -32,6 +32,12 @@ int qry_parse_tsuid(struct ts_slice m, bool compat, struct ts_arena *arena, stru
 
 /** A string or number of a body as text in the arena; {NULL,0} for anything else. */
 struct ts_slice qry_json_text(const json_t *v, struct ts_arena *arena);
+/** After ts_json_load returned TS_EPARSE: the refusal of the body, with the reason in err unless compat. TS_EINVAL. */
+int qry_json_broken(bool compat, struct ts_error *err);
+/** A member of a body that qry_choice_names lists, as text for qry_parse_choice; {NULL,0} for null. TS_EINVAL: it has a
+ * wrong type. */
+int qry_choice_json(const char *name, const json_t *v, struct ts_arena *arena, struct ts_slice *out,
+                    struct ts_error *err);
 /** true, or the string "true". */
 bool qry_json_true(const json_t *v);
 /** A list of filters {"type","tagk","filter","groupBy"}; null and nothing give none. */

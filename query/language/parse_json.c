@@ -35,6 +35,13 @@ static int bad_json(struct body *b)
     return ts_error_set(b->err, TS_EINVAL, "Unable to parse the given JSON");
 }
 
+int qry_json_broken(bool compat, struct ts_error *err)
+{
+    struct ts_error why = *err;
+    return ts_error_set(err, TS_EINVAL, "Unable to parse the given JSON%s%s", compat ? "" : ": ",
+                        compat ? "" : why.text);
+}
+
 struct ts_slice qry_json_text(const json_t *v, struct ts_arena *arena)
 {
     char num[64];
@@ -285,10 +292,12 @@ static int parse_choice(struct body *b, const json_t *root, struct qry_spec *out
     struct qry_param params[QRY_MAX_CHOICES];
     size_t n = 0;
     for (size_t i = 0; qry_choice_names[i]; i++) {
-        const json_t *v = json_object_get(root, qry_choice_names[i]);
-        params[n] = (struct qry_param){ts_slice_str(qry_choice_names[i]),
-                                       json_is_true(v) ? TS_SLICE_LIT("true") : text_of(b, v)};
-        n += params[n].value.p != NULL;
+        const char *name = qry_choice_names[i];
+        const json_t *v = json_object_get(root, name);
+        params[n].name = ts_slice_str(name);
+        if (v)
+            TS_TRY(qry_choice_json(name, v, b->arena, &params[n].value, b->err));
+        n += v && params[n].value.p;
     }
     return qry_parse_choice(params, n, b->arena, out, NULL, b->err);
 }
@@ -348,7 +357,7 @@ int qry_parse_json(struct ts_slice body, int64_t now_ms, bool compat, struct ts_
         return ts_error_set(err, TS_EINVAL, "Missing message content");
     int rc = ts_json_load(body, &root, err);
     if (rc < 0)
-        return rc == TS_EPARSE ? bad_json(&b) : rc;
+        return rc == TS_EPARSE ? qry_json_broken(compat, err) : rc;
     rc = parse_root(&b, root, now_ms, out);
     json_decref(root);
     return rc;

@@ -8,7 +8,9 @@ import io
 import json
 import math
 import random
+import shutil
 import sys
+import urllib.error
 import urllib.parse
 from fractions import Fraction
 
@@ -154,8 +156,46 @@ def refusals(d):
     check("a body of last", (status, "newest points" in message), (400, True))
     status, message = refused(ask(d, "DELETE", query(d, m, thin=10)))
     check("a delete", (status, "A delete takes all points" in message), (400, True))
+    exp = {"time": {"start": T, "aggregator": "sum"}, "metrics": [{"id": "a", "metric": "thin.data"}], "outputs": [{"id": "a"}]}
+    check("a formula", ask(d, "POST", "/api/query/exp", exp)[0], 200)
+    for name, v in (("thin", 10), ("max_series", 1)):
+        status, message = refused(ask(d, "POST", "/api/query/exp", dict(exp, **{name: v})))
+        check("a formula with %s" % name, (status, message.split(":")[0]), (400, "/api/query/exp does not know %s" % name))
     p = d.run("query", str(T), "sum", "thin.data", "--thin", "20000", "--port", str(d.port), check=False)
     check("the command refuses", (p.returncode, "1 to 10000" in p.stderr), (2, True))
+
+
+def old_path(d):
+    """/q: what is thinned and left out is neither counted nor drawn, and a picture's points count in the account of the query."""
+    def q(m, form, **more):
+        words = urllib.parse.urlencode([("start", T), ("end", T + SPAN), ("m", m)] + list(more.items())) + "&" + form
+        try:
+            return 200, d.http("/q?" + words)
+        except urllib.error.HTTPError as e:
+            return e.code, e.read()
+
+    m = "none:thin.data{kind=int}"
+    whole = json.loads(q(m, "json")[1])["plotted"]  # /q has whole seconds: those of one second are a single point
+    want = len(d.api(query(d, m, thin=30))[0]["dps"])
+    check("/q json, thinned", json.loads(q(m, "json", thin=30)[1])["plotted"], want)
+    check("/q ascii, thinned", len(q(m, "ascii", thin=30)[1].splitlines()), want)
+    check("/q json, one series", json.loads(q("none:thin.data{kind=flat|int}", "json", max_series=1)[1])["plotted"], whole)
+    for form in ("json", "png&json", "ascii&json"):
+        status, body = q(m, form, figures="true")
+        check("/q figures: " + form, (status, "figures" in json.loads(body)["err"]), (400, True))
+    if not shutil.which("gnuplot"):
+        print("no gnuplot: pictures are not tested")
+        return
+    whole = q("none:thin.data{kind=int|flat}", "png")[1]
+    check("a picture of one series", q("none:thin.data{kind=int|flat}", "png", max_series=1)[1] != whole, True)
+    check("a picture of two columns", q("none:thin.data{kind=int|flat}", "png", thin=2)[1] != whole, True)
+    d.send("".join("put thin.long %d %d.125 a=b\n" % (T + i // 4, i) for i in range(0, 4 * SPAN, 4)))
+    d.sync()
+    d.keys["query_max_bytes"] = "3M"
+    d.restart()
+    status, body = q("none:thin.long", "png&json")
+    check("a picture beyond query_max_bytes", (status, "query_max_bytes" in body.decode(errors="replace")), (413, True))
+    check("and thinned", (q("none:thin.long", "png", thin=800)[0], q("none:thin.long", "json")[0]), (200, 200))
 
 
 def many(d):
@@ -215,4 +255,5 @@ with Daemon(query_allow_delete="true") as d:
     refusals(d)
     many(d)
     million(d)
+    old_path(d)
 end("thinned answers")

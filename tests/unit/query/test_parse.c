@@ -315,6 +315,17 @@ static void test_parse__json_body(void **state)
     assert_false(spec.ms);
 }
 
+#define ONE "{\"start\":1,\"queries\":[{\"aggregator\":\"sum\",\"metric\":\"a\"}]"
+
+static void test_parse__json_choices(void **state)
+{
+    (void)state;
+    assert_int_equal(json(ONE ",\"thin\":7,\"max_series\":\"9\",\"figures\":true}", false), 0);
+    assert_true(spec.thin == 7 && spec.max_series == 9 && spec.figures);
+    assert_int_equal(json(ONE ",\"thin\":null,\"top\":null,\"figures\":false}", false), 0);
+    assert_true(!spec.thin && !spec.top.n && !spec.figures); /* null is as if the member were not there */
+}
+
 static void test_parse__json_errors(void **state)
 {
     (void)state;
@@ -324,6 +335,17 @@ static void test_parse__json_errors(void **state)
         {"", "Missing message content"},
         {"{\"start\":", "Unable to parse the given JSON"},
         {"[]", "Unable to parse the given JSON"},
+        {"{\"start\":1,\"thin\":9223372036854775808,\"queries\":[]}",
+         "Unable to parse the given JSON: JSON line 1 column 37: too big integer"},
+        {ONE ",\"thin\":[1]}", "The member thin of the body must be a whole number"},
+        {ONE ",\"thin\":1.5}", "The member thin of the body must be a whole number"},
+        {ONE ",\"thin\":true}", "The member thin of the body must be a whole number"},
+        {ONE ",\"thin\":-1}", "Invalid number of columns: thin=-1"},
+        {ONE ",\"max_series\":{}}", "The member max_series of the body must be a whole number"},
+        {ONE ",\"top\":[]}", "The member top of the body must be a whole number"},
+        {ONE ",\"figures\":1}", "The member figures of the body must be true or false"},
+        {ONE ",\"others\":{}}", "The member others of the body must be true or false"},
+        {ONE ",\"where\":7}", "The member where of the body must be a text"},
         {"{\"queries\":[{\"aggregator\":\"sum\",\"metric\":\"a\"}]}", "Missing start time"},
         {"{\"start\":1}", "Missing queries"},
         {"{\"start\":1,\"queries\":[]}", "Missing queries"},
@@ -445,6 +467,7 @@ int main(void)
         cmocka_unit_test(test_parse__zone_of_a_uri),
         cmocka_unit_test(test_parse__totals),
         cmocka_unit_test(test_parse__json_body),
+        cmocka_unit_test(test_parse__json_choices),
         cmocka_unit_test(test_parse__json_errors),
         cmocka_unit_test(test_parse__words_make_a_spec_and_a_uri),
         cmocka_unit_test(test_parse__filters_of_the_last_metric_hold_for_all),

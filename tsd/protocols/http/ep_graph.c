@@ -24,9 +24,11 @@
 #define GRAPH_MAX_NOTES  1000     /* the same; further ones are left out */
 #define GRAPH_NOTE_BYTES 80       /* of an annotation's text */
 
-/* A picture in the making, or its figures. */
+/* A picture in the making, or the numbers about it. */
 struct graph {
+    struct tsd_out out; /* first; thins series and leaves out those above max_series, as for all answers */
     const struct qry_spec *spec;  /* of the query */
+    struct ts_budget *memory;     /* account of lines; png */
     struct sto_catalog *cat;      /* its names */
     uint64_t n_plotted;           /* points inside of start..end */
     struct tsd_graph_line *lines; /* owned; png */
@@ -54,16 +56,30 @@ static int graph_parse(const struct tsd_req *req, struct ts_arena *arena, struct
     spec->rollups = &req->d->set.rollups;
     if (spec->by_on)
         return ts_error_set(err, TS_EINVAL, "/q makes no totals: ask /api/query");
+    if (spec->figures)
+        return ts_error_set(err, TS_EINVAL, "/q prints no figures: ask /api/query");
     spec->start_ms = ts_floor_div(spec->start_ms, 1000) * 1000;
     spec->end_ms = ts_floor_div(spec->end_ms, 1000) * 1000;
     return 0;
 }
 
+/* Run the query; format->series receives what the answer shows of each series. */
+static int graph_query(struct graph *g, const struct tsd_out_format *format, const struct qry_spec *spec,
+                       struct tsd_job *job, struct ts_error *err)
+{
+    struct tsd_daemon *d = tsd_job_req(job)->d;
+    tsd_out_init(&g->out, format, spec, tsd_job_sink(job));
+    g->out.limit = tsd_job_limit(job);
+    int rc = qry_run(d->store, d->pieces, spec, tsd_job_limit(job), tsd_out_series, &g->out, err);
+    tsd_out_release(&g->out);
+    return rc;
+}
+
 /* --- json --- */
 
-static int graph_count(void *arg, const struct qry_series *s, struct ts_error *err)
+static int graph_count(struct tsd_out *o, const struct qry_series *s, struct ts_error *err)
 {
-    struct graph *g = arg;
+    struct graph *g = (struct graph *)o;
     json_t *keys = json_array_get(g->etags, s->sub);
     (void)err;
     for (size_t i = 0; i < s->n; i++)
@@ -79,9 +95,10 @@ static int graph_count(void *arg, const struct qry_series *s, struct ts_error *e
     return 0;
 }
 
+static const struct tsd_out_format graph_json_format = {.name = "json", .series = graph_count};
+
 static int graph_json(struct tsd_job *job, const struct qry_spec *spec, struct ts_error *err)
 {
-    const struct tsd_req *req = tsd_job_req(job);
     struct qry_limit *limit = tsd_job_limit(job);
     struct graph g = {.spec = spec, .etags = json_array()};
     struct ts_buf b;
@@ -89,7 +106,7 @@ static int graph_json(struct tsd_job *job, const struct qry_spec *spec, struct t
     int64_t began_ns = ts_clock_mono_ns();
     for (size_t i = 0; i < spec->n_subs; i++)
         json_array_append_new(g.etags, json_array());
-    int rc = qry_run(req->d->store, req->d->pieces, spec, limit, graph_count, &g, err);
+    int rc = graph_query(&g, &graph_json_format, spec, job, err);
     ts_buf_init(&b, 0);
     ts_json_init(&j, &b);
     ts_json_obj(&j);
@@ -148,30 +165,39 @@ static bool graph_note(void *arg, const struct tsd_record *note)
     return true;
 }
 
-static int graph_line(void *arg, const struct qry_series *s, struct ts_error *err)
+/* Bytes of x and y of a line of n points; never 0. */
+static size_t graph_line_bytes(size_t n)
 {
-    struct graph *g = arg;
+    return n * (sizeof(int64_t) + sizeof(double)) + 1;
+}
+
+static int graph_line(struct tsd_out *o, const struct qry_series *s, struct ts_error *err)
+{
+    struct graph *g = (struct graph *)o;
     if (g->store)
         tsd_notes_members(g->store, g->fetched, s, g->spec->start_ms, g->spec->end_ms, graph_note, g);
     if (g->n == GRAPH_MAX_LINES)
         return ts_error_set(err, TS_ELIMIT, "More than %d lines can't be drawn: group or filter",
                             GRAPH_MAX_LINES);
     TS_ARRAY_GROW(g->lines, g->n, g->cap, 16);
-    struct tsd_graph_line *line = &g->lines[g->n++];
-    *line = (struct tsd_graph_line){.sub = s->sub, .name = graph_name(s)};
-    line->x_s = ts_try_malloc(s->n * sizeof(*line->x_s) + 1);
-    line->y = ts_try_malloc(s->n * sizeof(*line->y) + 1);
-    if (!line->x_s || !line->y)
-        return ts_error_set(err, TS_ENOMEM, "no memory for a picture of %zu points", s->n);
+    struct tsd_graph_line line = {.sub = s->sub};
+    line.x_s = ts_budget_alloc(g->memory, graph_line_bytes(s->n), err);
+    if (!line.x_s)
+        return qry_memory_code(err);
+    line.y = (double *)(line.x_s + s->n);
+    line.name = graph_name(s);
     for (size_t i = 0; i < s->n; i++) {
-        line->x_s[i] = graph_local_s(g, s->ts_ms[i]);
-        memcpy(&line->y[i], &s->v[i], 8);
+        line.x_s[i] = graph_local_s(g, s->ts_ms[i]);
+        memcpy(&line.y[i], &s->v[i], 8);
         if (tsd_out_is_int(s, i))
-            line->y[i] = (double)(int64_t)s->v[i];
+            line.y[i] = (double)(int64_t)s->v[i];
     }
-    line->n = s->n;
+    line.n = s->n;
+    g->lines[g->n++] = line;
     return 0;
 }
+
+static const struct tsd_out_format graph_png_format = {.name = "png", .series = graph_line};
 
 static int graph_send(struct tsd_job *job, FILE *picture, struct ts_error *err)
 {
@@ -235,14 +261,13 @@ static int graph_draw(struct tsd_job *job, struct ts_slice script, FILE **out_pi
                         (long long)(d->set.graph_timeout_ms / 1000));
 }
 
-/* Run the query, with notes. */
-static int graph_query(struct tsd_job *job, struct graph *g, struct ts_error *err)
+/* Make the lines, with notes. */
+static int graph_lines(struct tsd_job *job, struct graph *g, struct ts_error *err)
 {
     struct tsd_daemon *d = tsd_job_req(job)->d;
     struct qry_limit *limit = tsd_job_limit(job);
     struct qry_spec spec = *g->spec;
     struct tsd_notes_fetched fetched;
-    struct qry_budget budget;
     struct ts_slice global = {"", 0};
     bool remote = sto_store_remote(d->store) != NULL;
     if (!spec.no_annotations && (remote || tsd_notes_any(d->store)))
@@ -251,14 +276,27 @@ static int graph_query(struct tsd_job *job, struct graph *g, struct ts_error *er
         TS_TRY(tsd_notes_fetch(d->store, global, spec.start_ms, spec.end_ms, false, &limit->cancelled, err));
         tsd_notes_each(d->store, global, spec.start_ms, spec.end_ms, graph_note, g);
     }
-    qry_budget_init(&budget, limit);
-    tsd_notes_fetched_init(&fetched, d->store, budget.memory);
+    tsd_notes_fetched_init(&fetched, d->store, g->memory);
     g->fetched = &fetched;
     if (g->store && remote)
         spec.notes = &fetched.taker;
-    int rc = qry_run(d->store, d->pieces, &spec, limit, graph_line, g, err);
+    int rc = graph_query(g, &graph_png_format, &spec, job, err);
     tsd_notes_fetched_release(&fetched);
     return rc;
+}
+
+/* What gnuplot reads; it counts in the account of the request like the lines. */
+static int graph_script(const struct graph *g, const struct tsd_graph *look, struct ts_buf *out,
+                        struct ts_error *err)
+{
+    ts_buf_init(out, 0);
+    out->budget = g->memory;
+    tsd_graph_script(look, g->spec, g->lines, g->n, out);
+    return out->failed ? ts_error_set(err, TS_ELIMIT,
+                                      "A picture of that many points takes too much memory: add thin=%u, "
+                                      "downsample, or raise query_max_bytes",
+                                      look->width)
+                       : 0;
 }
 
 static int graph_png(struct tsd_job *job, const struct qry_spec *spec, struct tsd_graph *look,
@@ -267,15 +305,20 @@ static int graph_png(struct tsd_job *job, const struct qry_spec *spec, struct ts
     const struct tsd_req *req = tsd_job_req(job);
     struct graph g = {.spec = spec};
     struct ts_buf script;
+    struct qry_budget budget;
     FILE *picture = NULL;
+    qry_budget_init(&budget, tsd_job_limit(job));
+    g.memory = budget.memory;
     ts_buf_init(&script, 0);
-    int rc = graph_query(job, &g, err);
+    int rc = graph_lines(job, &g, err);
     if (rc == 0) {
         look->notes = g.notes;
         look->n_notes = g.n_notes;
         tsd_job_max_age(job, tsd_graph_max_age_s(req->params, req->n_params, spec->start_ms, spec->end_ms,
                                                  ts_clock_ms()));
-        tsd_graph_script(look, spec, g.lines, g.n, &script);
+        rc = graph_script(&g, look, &script, err);
+    }
+    if (rc == 0) {
         rc = graph_draw(job, ts_buf_get(&script), &picture, err);
         if (rc == TS_ENOTFOUND)
             tsd_job_error_status(job, 501); /* no gnuplot here */
@@ -287,8 +330,7 @@ static int graph_png(struct tsd_job *job, const struct qry_spec *spec, struct ts
     ts_buf_release(&script);
     for (size_t i = 0; i < g.n; i++) {
         ts_free(g.lines[i].name);
-        ts_free(g.lines[i].x_s);
-        ts_free(g.lines[i].y);
+        ts_budget_free(g.memory, g.lines[i].x_s, graph_line_bytes(g.lines[i].n)); /* y is part of it */
     }
     ts_free(g.lines);
     for (size_t i = 0; i < g.n_notes; i++)

@@ -185,6 +185,13 @@ def admin(d):
     check("shipping again to nowhere", s == 400 and "remote = none" in str(b), b)
     s, b, _ = ask(d, "GET", "/api/admin/reship?from=0&to=1")
     check("only on request", s == 405, b)
+    for method, path, allow in (("GET", "/api/admin/reship", "POST"), ("POST", "/healthz", "GET, HEAD"),
+                                ("PUT", "/api/put", "POST"), ("BREW", "/api/query", "GET, HEAD, POST, DELETE"), ("GET", "/api/uid/assign", "POST"),
+                                ("PATCH", "/api/annotation", "GET, HEAD, POST, PUT, DELETE")):
+        s, b, r = ask(d, method, path)
+        check("allowed instead of %s %s" % (method, path), (s, r.getheader("Allow")) == (405, allow), (s, r.getheader("Allow"), b))
+    s, b, r = ask(d, "GET", "/api/version")
+    check("no Allow elsewhere", s == 200 and r.getheader("Allow") is None, r.getheaders())
 
 
 def parallel(d):

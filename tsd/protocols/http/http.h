@@ -151,7 +151,7 @@ void tsd_reply_empty(struct tsd_req *req, int status);
 /** {"error":{"code":..,"message":..,"details":..}}; details may be NULL; outside of /api {"err":..} or a
  * page. 503 carries Retry-After. */
 void tsd_reply_error(struct tsd_req *req, int status, const char *message, const char *details);
-/** 405 for the request's method. */
+/** 405 for the request's method; every 405 has a header Allow with the other methods of the endpoint. */
 void tsd_reply_method(struct tsd_req *req);
 /** The same from a struct ts_error. */
 void tsd_reply_err(struct tsd_req *req, int code, const char *message);

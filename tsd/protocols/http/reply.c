@@ -85,12 +85,47 @@ const char *tsd_http_phrase(int status)
     return "Unknown";
 }
 
+/* Statuses whose replies have neither body nor length: RFC 9110, 8.6 and 15.4.5. */
+static bool reply_is_bare(int status)
+{
+    return status == 204 || status == 304;
+}
+
+/* Header Allow of a 405: the methods of the endpoint without the one that was sent. */
+static void reply_allow(const struct tsd_req *req, struct ts_buf *out)
+{
+    static const struct {
+        unsigned method;  /* of enum tsd_method */
+        const char *name; /* as in the header */
+    } methods[] = {{TSD_GET, "GET, HEAD"},
+                   {TSD_POST, "POST"},
+                   {TSD_PUT, "PUT"},
+                   {TSD_DELETE, "DELETE"},
+                   {TSD_OPTIONS, "OPTIONS"}};
+    const struct tsd_endpoint *e = req->path.p ? tsd_endpoint_find(req->path) : NULL;
+    const char *sep = "";
+    if (!e)
+        return;
+    unsigned allowed = tsd_endpoint_methods(e) & ~(req->by_get ? (unsigned)TSD_GET : (unsigned)req->method);
+    if (!req->d->set.rules.compat && !(e->flags & TSD_EP_HARMLESS))
+        allowed &= ~((e->changes | e->admin) & (unsigned)TSD_GET);
+    ts_buf_str(out, "Allow: ");
+    for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+        if (allowed & methods[i].method) {
+            ts_buf_printf(out, "%s%s", sep, methods[i].name);
+            sep = ", ";
+        }
+    }
+    ts_buf_str(out, "\r\n");
+}
+
 void tsd_reply_head(struct tsd_req *req, int status, const char *type, int64_t length, bool gzip)
 {
     struct ts_buf *out = &req->c->out;
+    bool chunks = length < 0 && !reply_is_bare(status) && !req->head;
     if (req->c->dead)
         return;
-    if (length < 0 && req->http10 && status != 204 && !req->head)
+    if (chunks && req->http10)
         req->keep_alive = false;
     ts_buf_printf(out, "HTTP/1.1 %d %s\r\n", status, tsd_http_phrase(status));
     if (type)
@@ -99,7 +134,7 @@ void tsd_reply_head(struct tsd_req *req, int status, const char *type, int64_t l
     ts_buf_str(out, reply_policy);
     if (length >= 0)
         ts_buf_printf(out, "Content-Length: %lld\r\n", (long long)length);
-    else if (!req->http10 && status != 204 && !req->head)
+    else if (chunks && !req->http10)
         ts_buf_str(out, "Transfer-Encoding: chunked\r\n");
     if (gzip)
         ts_buf_printf(out, "Content-Encoding: %s\r\n", req->deflate ? "deflate" : "gzip");
@@ -117,6 +152,8 @@ void tsd_reply_head(struct tsd_req *req, int status, const char *type, int64_t l
         ts_buf_printf(out, "X-Tsd-Partial: %s\r\n", req->partial);
     if (status == 503 || status == 429)
         ts_buf_str(out, "Retry-After: 1\r\n");
+    if (status == 405)
+        reply_allow(req, out);
     if (req->cors_ok) {
         ts_buf_str(out, "Access-Control-Allow-Origin: ");
         ts_buf_slice(out, req->origin);
@@ -215,9 +252,9 @@ void tsd_reply_json_take(struct tsd_req *req, int status, struct ts_buf *body)
 
 void tsd_reply_empty(struct tsd_req *req, int status)
 {
-    if (status == 204 || status == 304) {
+    if (reply_is_bare(status)) {
         tsd_conn_reserve(req->c, TSD_REPLY_HEAD_BYTES);
-        tsd_reply_head(req, status, NULL, status == 204 ? -1 : 0, false); /* a 204 has no length */
+        tsd_reply_head(req, status, NULL, -1, false);
         tsd_reply_done(req);
         return;
     }

@@ -154,9 +154,10 @@ static int figures_count(struct metrics *m, struct figures *f, const struct sto_
 /* The series whose indexes are searched: all, or so many that are spread evenly. Returns how many there are. */
 static size_t figures_series(struct metrics *m, const roaring_bitmap_t *set, uint64_t n_all)
 {
-    uint64_t step = n_all > m->max_series ? n_all / m->max_series : 1;
+    uint64_t n_looked = n_all < m->max_series ? n_all : m->max_series;
     size_t n = 0;
-    for (uint64_t rank = 0; rank < n_all && n < m->max_series; rank += step) {
+    for (uint64_t i = 0; i < n_looked; i++) {
+        uint64_t rank = i * n_all / n_looked;
         uint32_t id;
         const struct sto_series *s =
             roaring_bitmap_select(set, (uint32_t)rank, &id) ? sto_series_get(m->cat, id) : NULL;

@@ -376,9 +376,14 @@ static uint64_t series_bytes_of(const struct sto_catalog *cat)
            sto_idtab__bytes(&cat->series.by_ids);
 }
 
+static uint64_t bytes_of(const struct sto_catalog *cat)
+{
+    return name_bytes_of(cat) + series_bytes_of(cat) + sto_tagindex__bytes(&cat->index);
+}
+
 int sto_catalog__has_memory(const struct sto_catalog *cat, struct ts_error *err)
 {
-    uint64_t n_bytes = name_bytes_of(cat) + series_bytes_of(cat) + sto_tagindex__bytes(&cat->index);
+    uint64_t n_bytes = bytes_of(cat);
     if (n_bytes < cat->max_bytes)
         return 0;
     return ts_error_set(
@@ -403,7 +408,7 @@ void sto_catalog_stats(const struct sto_catalog *cat,
     uint64_t n_series = cat->series.n, n_pairs = cat->index.n_pairs, n_bitmaps = cat->index.pool.n_bitmaps;
     uint64_t n_forgotten = cat->forget.n_forgotten, n_names_forgotten = cat->forget.n_names_forgotten;
     uint64_t name_bytes = name_bytes_of(cat), series_bytes = series_bytes_of(cat);
-    uint64_t index_bytes = sto_tagindex__bytes(&cat->index);
+    uint64_t index_bytes = sto_tagindex__bytes(&cat->index), n_bytes = bytes_of(cat);
     pthread_mutex_unlock(lock);
     for (int kind = 0; kind < STO_UID_KINDS; kind++) {
         each(arg, names[kind][0], n_names[kind]);
@@ -419,6 +424,7 @@ void sto_catalog_stats(const struct sto_catalog *cat,
     each(arg, "catalog.names_bytes", name_bytes);
     each(arg, "catalog.series_bytes", series_bytes);
     each(arg, "catalog.index_bytes", index_bytes);
+    each(arg, "catalog.bytes_left", cat->max_bytes > n_bytes ? cat->max_bytes - n_bytes : 0);
     each(arg, "catalog.log_bytes", atomic_load_explicit(&cat->log_bytes, memory_order_relaxed));
     each(arg, "catalog.generation", sto_catalog_generation(cat));
 }

@@ -82,6 +82,8 @@ def flood(d):
         usable(d, "with %d series" % stored)
     check("a new series is refused, with the keys", b"memory_limit" in answers.first and b"max_series" in answers.first, answers.first)
     check("not the first ones", 30000 < stored < 30 * STEP, stored)
+    problems = [p["what"] for p in ask(d, "GET", "/api/tsd/status")[1]["health"]["problems"]]
+    check("the health says so", "points of new series are refused: memory_limit is reached" in problems, problems)
     check("the refusals are counted", any(r["metric"] == "tsd.rpc.errors" and r["tags"].get("type") == "max_series" and int(r["value"]) > 0
                                           for r in ask(d, "GET", "/api/stats")[1]))
     status, answer = ask(d, "POST", "/api/uid/assign", {"metric": ["another"]})

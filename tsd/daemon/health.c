@@ -63,7 +63,7 @@ static void health_away(const struct ts_error *why, struct tsd_health *h)
 
 /* Figures of the store of which each describes a state that is wrong. */
 struct health_figures {
-    uint64_t windows_left_alone, series_left, unreadable_hours;
+    uint64_t windows_left_alone, series_left, catalog_bytes_left, unreadable_hours;
 };
 
 static void health_figure(void *arg, const char *name, uint64_t value)
@@ -73,21 +73,31 @@ static void health_figure(void *arg, const char *name, uint64_t value)
         f->windows_left_alone = value;
     else if (!strcmp(name, "catalog.series_left"))
         f->series_left = value;
+    else if (!strcmp(name, "catalog.bytes_left"))
+        f->catalog_bytes_left = value;
     else if (!strcmp(name, "ship.unreadable_hours"))
         f->unreadable_hours = value;
 }
 
+/* The catalog is full. */
+static void health_series(const struct health_figures *f, struct tsd_health *h)
+{
+    if (f->series_left && f->catalog_bytes_left)
+        return;
+    const char *key = f->series_left ? "memory_limit" : "max_series";
+    struct tsd_health_problem *p = health_add(h, false);
+    HEALTH_TEXT(p->what, "points of new series are refused: %s is reached", key);
+    HEALTH_TEXT(p->action,
+                "find the tag whose values are always new (kind=tagv of /api/tsd/names lists values), "
+                "or raise %s",
+                key);
+}
+
 static void health_figures(const struct tsd_daemon *d, struct tsd_health *h)
 {
-    struct health_figures f = {.series_left = 1};
+    struct health_figures f = {.series_left = 1, .catalog_bytes_left = 1};
     sto_stats(d->store, health_figure, &f);
-    if (!f.series_left) {
-        struct tsd_health_problem *p = health_add(h, false);
-        HEALTH_TEXT(p->what, "points of new series are refused: max_series is reached");
-        HEALTH_TEXT(p->action,
-                    "find the tag whose values are always new (kind=tagv of /api/tsd/names lists values), "
-                    "or raise max_series");
-    }
+    health_series(&f, h);
     if (f.windows_left_alone) {
         struct tsd_health_problem *p = health_add(h, false);
         HEALTH_TEXT(p->what, "the files of %llu window%s of time could not be merged",

@@ -158,6 +158,8 @@ const struct tsd_stat_row tsd_stat_table[] = {
             "Replies that were cut off because too many jobs waited for slow clients."),
     GAUGE("spool.used_bytes", "bytes", "Bytes of files for replies whose clients are slow."),
     GAUGE("storage.catalog.bitmaps", "bitmaps", "Sets of series that are stored as bitmaps."),
+    GAUGE("storage.catalog.bytes_left", "bytes",
+          "Memory that memory_limit leaves for names and series; without any, new series are refused."),
     GAUGE("storage.catalog.generation", "renames",
           "Number that grows with each rename and each pass of forgetting."),
     GAUGE("storage.catalog.index_bytes", "bytes", "Memory of the sets of series by metric and tag."),

@@ -40,6 +40,7 @@ def status(d):
     check("rates", sorted(s["rates"]) == ["points_in", "points_out", "requests"] and s["rates"]["requests"] > 0, s["rates"])
     same("totals", {k: s["totals"][k] for k in ("points", "series", "metrics")}, {"points": 404, "series": 5, "metrics": 4})
     same("refused", s["refused"], [{"reason": "invalid_values", "count": 1}])
+    check("resident memory", any(a["account"] == "resident" and 1 << 20 < a["used"] < 1 << 33 for a in s["memory"]), s["memory"])
     check("memory", any(a["account"] == "process" and 0 < a["used"] < a["limit"] for a in s["memory"]), s["memory"])
     same("owners", [o["shard"] for o in s["shards"]], [0, 1])
     same("points in memory", sum(o["memstore_points"] for o in s["shards"]), 4)

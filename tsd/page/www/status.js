@@ -4,23 +4,12 @@
  * Parts that the daemon does not know are not shown. Not here: the tables (status_parts.js).
  */
 import {get, isAbort, send} from "./api.js";
-import {attempt} from "./catalog.js";
 import {fill, h} from "./dom.js";
 import {age} from "./number.js";
-import {partial, PARTS} from "./status_parts.js";
+import {PARTS} from "./status_parts.js";
 import {format} from "./zone.js";
 
 export const title = "Status";
-
-/* The status; from a daemon without it, what its other endpoints say. */
-async function ask(signal) {
-  const whole = await attempt("api/tsd/status", {}, {signal});
-  if (whole)
-    return whole;
-  const [version, stats, queries, memory, config] = await Promise.all([get("api/version", {}, {signal}), attempt("api/stats", {}, {signal}),
-    attempt("api/stats/query", {}, {signal}), attempt("api/admin/memory", {}, {signal}), attempt("api/config", {}, {signal})]);
-  return partial({version, stats, queries, memory, config, now: Date.now()});
-}
 
 function health(s, now, zone) {
   const facts = [s.version && `tsd ${s.version}`, s.started && `started ${age(s.started, now)}, ${format(s.started, zone, "minute")}`,
@@ -56,7 +45,7 @@ class Status {
 
   async run() {
     try {
-      this.draw(await ask(this.ctx.signal));
+      this.draw(await get("api/tsd/status", {}, {signal: this.ctx.signal}));
       this.problem.textContent = "";
     } catch (error) {
       if (!isAbort(error))

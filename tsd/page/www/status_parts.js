@@ -99,37 +99,3 @@ export const PARTS = [
   {key: "windows", title: "Files", pick: s => some(s.windows), draw: windows},
   {key: "config", title: "Configuration", pick: s => some(s.config), draw: config},
 ];
-
-/**
- * A status of the answers of other endpoints: what a daemon without /api/tsd/status knows.
- * @param {{version: Object, stats: ?Object[], queries: ?Object, memory: ?Object, config: ?Object, now: number}} from answers, null if refused
- */
-export function partial({version, stats, queries, memory: accounts, config: keys, now}) {
-  const value = (metric, tags = {}) => {
-    const found = stats?.find(s => s.metric === metric && Object.entries(tags).every(([k, v]) => s.tags[k] === v));
-    return found ? Number(found.value) : undefined;
-  };
-  const s = {version: version?.version, now};
-  const uptime = value("tsd.process.uptime_s");
-  if (uptime !== undefined)
-    s.started = now - uptime * 1000;
-  if (stats)
-    s.connections = {open: value("tsd.connectionmgr.connections", {type: "open"})};
-  if (accounts)
-    s.memory = accounts.accounts.map(a => ({account: a.account, used: a.usedBytes, limit: a.limitBytes}));
-  if (queries)
-    s.queries = {running: queries.running.map(q => ({id: q.id, text: queryText(q.query), client: q.remote, ms: q.elapsed})),
-      slow: queries.completed.map(q => ({id: q.id, text: queryText(q.query), client: q.remote, ms: q.queryCompletedTimestamp - q.queryStartTimestamp}))
-        .sort((a, b) => b.ms - a.ms).slice(0, 10)};
-  if (keys)
-    s.config = Object.entries(keys).map(([key, v]) => ({key, value: v}));
-  return s;
-}
-
-/** A query of /api/stats/query in one line. */
-export function queryText(q) {
-  if (!q)
-    return "";
-  const subs = (q.queries ?? []).map(x => `${x.aggregator}:${x.downsample ? `${x.downsample}:` : ""}${x.rate ? "rate:" : ""}${x.metric ?? "tsuids"}`);
-  return subs.length ? `${q.start ?? ""}${q.end ? ` ${q.end}` : ""} ${subs.join(" ")}` : JSON.stringify(q);
-}

@@ -115,6 +115,11 @@ static void status_account(void *arg, const struct ts_budget *b)
 static void status_memory(struct tsd_daemon *d, struct ts_json *j)
 {
     ts_json_member_arr(j, "memory");
+    ts_json_obj(j); /* the accounts reserve more than what is in use */
+    ts_json_member_str(j, "account", "resident");
+    ts_json_member_count(j, "used", tsd_stats_resident_bytes());
+    ts_json_member_count(j, "limit", 0);
+    ts_json_obj_end(j);
     tsd_memory_each(&d->memory, status_account, j);
     if (d->hbase)
         status_account(j, tsd_hbase_account(d->hbase));

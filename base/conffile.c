@@ -230,7 +230,9 @@ static int conf_set_property(void *arg, const struct ts_conf_key *key)
                !__builtin_mul_overflow(v, 1000, &v)) {
         value = (struct ts_slice){text, ts_num_print_int(v, text)};
     }
-    TS_TRY(ts_conf_set(r->conf, key->name, value, r->where, r->err));
+    char where[CONF_WHERE_BYTES + 80]; /* who wrote that file knows his own name of the key */
+    (void)snprintf(where, sizeof where, "%s, %.76s", r->where, prop->name);
+    TS_TRY(ts_conf_set(r->conf, key->name, value, where, r->err));
     return r->each ? r->each(r->arg, prop->name, prop->value, key, r->where, r->err) : 0;
 }
 

@@ -20,6 +20,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/fs_regular.h"
+#include "base/hash.h"
 #include "base/mem.h"
 
 #define FILE_MODE   0640 /* before umask: a group may read, the world has no business here */
@@ -145,6 +147,26 @@ static int real_open(const struct ts_fs *fs, const char *path, enum ts_open how,
         return fail(err, errno, how == TS_OPEN_CREATE ? "create" : "open", path);
     *out_file = file_new(fd, path);
     return 0;
+}
+
+int ts_fs_open_regular(const struct ts_fs *fs, const char *path, struct ts_file **out_file,
+                       struct ts_error *err)
+{
+    struct stat st;
+    if (fs->open != real_open)
+        return fs->open(fs, path, TS_OPEN_READ, out_file, err);
+    *out_file = NULL;
+    int fd = open_fd(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK); /* reads of regular files are as without it */
+    if (fd < 0 && errno != ELOOP && errno != ENXIO)
+        return fail(err, errno, "open", path);
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+        *out_file = file_new(fd, path);
+        return 0;
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    return ts_error_set(err, TS_EINVAL, "cannot open %s: it is not a regular file, or is a link to one",
+                        path);
 }
 
 /* The owner of the folder becomes that of the file. */
@@ -360,7 +382,9 @@ static int real_rename(const struct ts_fs *fs, const char *from, const char *to,
 static int real_unlink(const struct ts_fs *fs, const char *path, struct ts_error *err)
 {
     (void)fs;
-    return unlink(path) < 0 ? fail(err, errno, "remove", path) : 0;
+    if (unlink(path) == 0 || (errno == EISDIR && rmdir(path) == 0))
+        return 0;
+    return fail(err, errno, "remove", path);
 }
 
 static int real_mkdir(const struct ts_fs *fs, const char *path, struct ts_error *err)
@@ -434,6 +458,20 @@ static int real_free_bytes(const struct ts_fs *fs, const char *path, uint64_t *o
     return 0;
 }
 
+/* The number of the inode tells copies apart, and the time of its last change, which no program can set, tells what was written over it. */
+static int real_identity(const struct ts_fs *fs, const char *path, uint64_t *out_id, struct ts_error *err)
+{
+    (void)fs;
+    struct stat st;
+    *out_id = 0;
+    if (stat(path, &st) < 0)
+        return fail(err, errno, "look up", path);
+    const uint64_t parts[] = {(uint64_t)st.st_ino, (uint64_t)st.st_ctim.tv_sec, (uint64_t)st.st_ctim.tv_nsec};
+    uint64_t id = ts_hash(parts, sizeof parts);
+    *out_id = id ? id : 1;
+    return 0;
+}
+
 static const struct ts_fs real_fs = {
     .open = real_open,
     .close = real_close,
@@ -449,6 +487,7 @@ static const struct ts_fs real_fs = {
     .sync_dir = real_sync_dir,
     .list = real_list,
     .free_bytes = real_free_bytes,
+    .identity = real_identity,
 };
 
 const struct ts_fs *ts_fs_real(void)
@@ -473,8 +512,9 @@ void ts_fs_forget(struct ts_file *file, uint64_t off, uint64_t n)
 
 /* --- whole files, on any file system --- */
 
-static int read_open_file(const struct ts_fs *fs, struct ts_file *file, const char *path, size_t max_bytes,
-                          char **out_p, size_t *out_n, struct ts_error *err)
+/* Read all of a file. */
+static int read_all(const struct ts_fs *fs, struct ts_file *file, const char *path, size_t max_bytes,
+                    char **out_p, size_t *out_n, struct ts_error *err)
 {
     uint64_t size_bytes;
     TS_TRY(fs->size(file, &size_bytes, err));
@@ -496,16 +536,32 @@ static int read_open_file(const struct ts_fs *fs, struct ts_file *file, const ch
     return 0;
 }
 
+/* The same, and close it. opened: the result of opening it. */
+static int read_open_file(const struct ts_fs *fs, int opened, struct ts_file *file, const char *path,
+                          size_t max_bytes, char **out_p, size_t *out_n, struct ts_error *err)
+{
+    *out_p = NULL;
+    *out_n = 0;
+    TS_TRY(opened);
+    int rc = read_all(fs, file, path, max_bytes, out_p, out_n, err);
+    fs->close(file, NULL); /* only read: nothing was held back */
+    return rc;
+}
+
 int ts_fs_read_file(const struct ts_fs *fs, const char *path, size_t max_bytes, char **out_p, size_t *out_n,
                     struct ts_error *err)
 {
     struct ts_file *file;
-    *out_p = NULL;
-    *out_n = 0;
-    TS_TRY(fs->open(fs, path, TS_OPEN_READ, &file, err));
-    int rc = read_open_file(fs, file, path, max_bytes, out_p, out_n, err);
-    fs->close(file, NULL); /* only read: nothing was held back */
-    return rc;
+    int opened = fs->open(fs, path, TS_OPEN_READ, &file, err);
+    return read_open_file(fs, opened, file, path, max_bytes, out_p, out_n, err);
+}
+
+int ts_fs_read_regular(const struct ts_fs *fs, const char *path, size_t max_bytes, char **out_p,
+                       size_t *out_n, struct ts_error *err)
+{
+    struct ts_file *file;
+    int opened = ts_fs_open_regular(fs, path, &file, err);
+    return read_open_file(fs, opened, file, path, max_bytes, out_p, out_n, err);
 }
 
 int ts_fs_read_any(const char *path, size_t max_bytes, char **out_p, size_t *out_n, struct ts_error *err)

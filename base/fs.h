@@ -43,6 +43,7 @@ struct ts_fs {
      * not circumvent the lock. */
     int (*lock)(struct ts_file *file, struct ts_error *err);
     int (*rename)(const struct ts_fs *fs, const char *from, const char *to, struct ts_error *err);
+    /* Remove a file, or an empty folder. */
     int (*unlink)(const struct ts_fs *fs, const char *path, struct ts_error *err);
     int (*mkdir)(const struct ts_fs *fs, const char *path,
                  struct ts_error *err); /* an existing folder is no error */
@@ -52,6 +53,9 @@ struct ts_fs {
                 struct ts_error *err);
     /* Bytes of the file system of path that this process may still use. */
     int (*free_bytes)(const struct ts_fs *fs, const char *path, uint64_t *out_bytes, struct ts_error *err);
+    /* A number of a file, never 0, that it keeps while it is neither changed nor replaced, also over a restart of the machine. A copy of
+     * the file has another one, and so has a file that a copy was written over. A change of its owner or permissions may change it too. */
+    int (*identity)(const struct ts_fs *fs, const char *path, uint64_t *out_id, struct ts_error *err);
 };
 
 /** The real file system. Static; never freed. New files are 0640, new folders 0750, less the umask. */
@@ -92,6 +96,9 @@ bool ts_fs_has_descriptors(size_t n);
  *  max_bytes, TS_ENOMEM. */
 int ts_fs_read_file(const struct ts_fs *fs, const char *path, size_t max_bytes, char **out_p, size_t *out_n,
                     struct ts_error *err);
+/** The same of a file that may be missing, and that its writer keeps within max_bytes: 1; 0: it is missing; TS_ECORRUPT: it is longer; other errors. */
+int ts_fs_read_small(const struct ts_fs *fs, const char *path, size_t max_bytes, char **out_p, size_t *out_n,
+                     struct ts_error *err);
 #define TS_UNREAD_SECTORS 256u /* of 512 bytes; a disk that can't read more of a file is given up */
 /* What could not be read of a file; {0} is nothing. */
 struct ts_unread {

@@ -104,3 +104,19 @@ int ts_fs_write_atomic(const struct ts_fs *fs, const char *path, const void *p, 
     ts_free(tmp);
     return rc;
 }
+
+int ts_fs_read_small(const struct ts_fs *fs, const char *path, size_t max_bytes, char **out_p, size_t *out_n,
+                     struct ts_error *err)
+{
+    struct ts_error why = {0};
+    int rc = ts_fs_read_file(fs, path, max_bytes, out_p, out_n, &why);
+    if (rc == 0)
+        return 1;
+    if (rc == TS_ENOTFOUND)
+        return 0;
+    if (rc == TS_ELIMIT)
+        return ts_error_set(err, TS_ECORRUPT, "%s is damaged: it is longer than %zu bytes", path, max_bytes);
+    if (err)
+        *err = why;
+    return rc;
+}

@@ -1,5 +1,5 @@
 /*
- * text.h - slices in messages, and compared whatever their case.
+ * text.h - slices in messages, and compared whatever their case or by a pattern.
  *
  * Threads    pure functions
  * Not here   slices and buffers (buf.h), splitting at a character (cut.h)
@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 
+#include <stdint.h>
 #include <strings.h>
 
 /* Both arguments of "%.*s": the slice S, of which at most MAX bytes are shown. S is evaluated three times. */
@@ -30,6 +31,40 @@ static inline bool ts_slice_ends_nocase(struct ts_slice s, const char *with)
 {
     size_t n = strlen(with);
     return s.n >= n && strncasecmp(s.p + s.n - n, with, n) == 0;
+}
+/** As ts_slice_fits; one: also ? stands for something, any byte. */
+static inline bool ts_slice_fits_with(struct ts_slice s, struct ts_slice pattern, bool one)
+{
+    size_t i = 0, k = 0, star = SIZE_MAX,
+           from = 0; /* star: after the last *, which stands for what ends at from */
+    while (i < s.n) {
+        if (k < pattern.n && pattern.p[k] == '*') {
+            star = ++k;
+            from = i;
+        } else if (k < pattern.n && ((one && pattern.p[k] == '?') || pattern.p[k] == s.p[i])) {
+            i++;
+            k++;
+        } else if (star != SIZE_MAX) {
+            k = star;
+            i = ++from;
+        } else {
+            return false;
+        }
+    }
+    while (k < pattern.n && pattern.p[k] == '*')
+        k++;
+    return k == pattern.n;
+}
+
+/** Does the whole of s fit to a pattern, in which * stands for any bytes and ? for one byte? Cost: s.n times pattern.n steps at most. */
+static inline bool ts_slice_fits(struct ts_slice s, struct ts_slice pattern)
+{
+    return ts_slice_fits_with(s, pattern, true);
+}
+/** The same where only * stands for something. */
+static inline bool ts_slice_fits_stars(struct ts_slice s, struct ts_slice pattern)
+{
+    return ts_slice_fits_with(s, pattern, false);
 }
 
 #endif

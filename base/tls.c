@@ -94,11 +94,14 @@ static void make_method(void)
 
 /* --- what connections share --- */
 
-/* The first error of OpenSSL since the last call; the others are dropped. */
+/* The first error of OpenSSL since the last call; the others are dropped. Valid until the next call of this thread. */
 static const char *reason(void)
 {
+    static _Thread_local char buf[80];
     unsigned long e = ERR_get_error();
     const char *text = e ? ERR_reason_error_string(e) : NULL;
+    if (ERR_SYSTEM_ERROR(e)) /* has no text of OpenSSL's */
+        text = strerror_r(ERR_GET_REASON(e), buf, sizeof buf);
     ERR_clear_error();
     return text ? text : "no reason was given";
 }

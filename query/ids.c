@@ -361,16 +361,29 @@ int qry_ids_hex(struct qry_view *view, enum sto_uid_kind kind, uint32_t id, stru
 
 int qry_ids_shown(struct qry_view *view, struct ts_slice local, struct ts_buf *out, struct ts_error *err)
 {
+    return qry_ids_shown_from(view, view, local, out, err);
+}
+
+int qry_ids_shown_from(struct qry_view *view, const struct qry_view *from, struct ts_slice local,
+                       struct ts_buf *out, struct ts_error *err)
+{
     uint32_t ids[QRY_TSUID_MAX_IDS];
     struct sto_tag tags[QRY_TSUID_MAX_IDS / 2];
     size_t n = 0;
-    bool names = qry_ids_remote(view) && qry_tsuid_ids(local, ids, &n) == 0;
+    bool names = qry_tsuid_ids(local, ids, &n) == 0;
     for (size_t i = 0; i < n && names; i++)
-        names = qry_view_name(view, kind_at(i), ids[i]).p != NULL;
+        if (ids[i] >= STO_FOREIGN && view->remote && !qry_ids_remote(view))
+            return TS_ENOTFOUND; /* of the view; it means nothing to the client */
+    names = names && qry_ids_remote(view);
+    for (size_t i = 0; i < n && names; i++)
+        names = qry_view_name(from, kind_at(i), ids[i]).p != NULL;
     if (!names) {
         ts_buf_slice(out, local);
         return 0;
     }
+    for (size_t i = 0; i < n && from != view; i++)
+        if (ids[i] >= STO_FOREIGN)
+            TS_TRY(qry_view_find(view, kind_at(i), qry_view_name(from, kind_at(i), ids[i]), &ids[i], err));
     for (size_t i = 0; i < n; i++)
         TS_TRY(qry_ids_load_names(view, kind_at(i), &ids[i], 1, err));
     for (size_t i = 0; i < n / 2; i++)

@@ -45,9 +45,12 @@ int qry_ids_tsuid_of(struct qry_view *view, const struct sto_series *s, struct t
 /** Append the id of a name in hexadecimal digits. Loads it. As qry_ids_tsuid_of. */
 int qry_ids_hex(struct qry_view *view, enum sto_uid_kind kind, uint32_t id, struct ts_buf *out,
                 struct ts_error *err);
-/** Append the TSUID of clients for one of the catalog, in the form of qry_tsuid, whose series need not exist. One with an id that has no name
+/** Append the TSUID of clients for one of the catalog or the view, in the form of qry_tsuid, whose series need not exist. One with an id that has no name
  * is appended as it is. As qry_ids_tsuid_of. */
 int qry_ids_shown(struct qry_view *view, struct ts_slice local, struct ts_buf *out, struct ts_error *err);
+/** The same for one that is made of the ids of another view, `from`, whose names are looked up in this one. */
+int qry_ids_shown_from(struct qry_view *view, const struct qry_view *from, struct ts_slice local,
+                       struct ts_buf *out, struct ts_error *err);
 /** Is a name known to the remote store, or of a kind that clients see there? FIND: 0, TS_ENOTFOUND; MAKE: an id is assigned. TS_EINVAL: the
  * remote store cannot hold it. *out_id: its id there; 0 without one. */
 int qry_ids_of_name(struct qry_view *view, enum sto_uid_kind kind, struct ts_slice name, bool make,

@@ -331,6 +331,7 @@ struct qry_series {
     size_t n_agg_tags;
     const struct ts_slice *tsuids; /* sorted; only with show_tsuids */
     size_t n_tsuids;
+    const struct qry_view *view; /* names of the members; NULL: there are none */
     /* The group consists of the series members[places[i]], i < n_places, for which data[places[i]] is not 0. */
     const struct sto_series *const *members;
     const uint32_t *places;
@@ -467,6 +468,11 @@ void qry_delete_target_range(const struct qry_spec *spec, int64_t *out_from_ms, 
  * Errors as for qry_run. */
 int qry_delete_find(struct sto_store *st, const struct qry_spec *spec, struct qry_limit *limit,
                     qry_delete_target_fn each, void *arg, struct ts_error *err);
+
+/** Add to set the numbers of the series that the sub queries choose and the catalog has, whether or not they have points.
+ * Errors as for qry_run. */
+int qry_series_select(struct sto_store *st, const struct qry_spec *spec, struct qry_limit *limit,
+                      roaring_bitmap_t *set, struct ts_error *err);
 
 /* The last point of a series, as for /api/query/last. */
 struct qry_last {

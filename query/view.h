@@ -45,7 +45,7 @@ struct qry_view_remote_ids {
 struct qry_view {
     struct sto_catalog *cat;
     struct sto_remote *remote; /* NULL: there is none, and all members below are unused */
-    int64_t complete_from_ms;  /* from this time on the catalog has all series (sto_set_complete_from) */
+    int64_t complete_from_ms;  /* from this time on the catalog has all series (sto_complete_from) */
     struct qry_limit *limit;   /* deadline and cancellation of calls; NULL: none */
     struct ts_budget *memory;  /* account */
     struct ts_arena arena;     /* copies of names, and series */
@@ -125,6 +125,9 @@ struct qry_view_ask {
     size_t n_conds;
     bool explicit_keys;     /* only series whose keys are exactly those of the conditions */
     int64_t from_ms, to_ms; /* only series that may have points from <= t <= to */
+    /* Series that the catalog lacks are of no use if the catalog has all series that have points from this time on (with
+     * hbase_sole_writer): then the remote store is not read. STO_MIN_TS_MS: it always is */
+    int64_t useful_from_ms;
 };
 /**
  * Find the series of the remote store that match, and add their numbers to a set. Does nothing without a remote
@@ -137,16 +140,21 @@ struct qry_view_ask {
  */
 int qry_view_add(struct qry_view *view, const struct qry_view_ask *ask, struct qry_budget *budget,
                  roaring_bitmap_t *set, struct ts_error *err);
-/* Which buckets qry_view_add_buckets looks for. Everything is borrowed until return. */
+/* Which buckets or rollups are looked for. Everything is borrowed until return. */
 struct qry_view_buckets {
-    struct ts_slice metric;                 /* the visible metric */
+    struct ts_slice metric;                 /* the visible metric; of rollups the internal one */
     const struct sto_series *const *series; /* n_series of it */
     size_t n_series;
-    int64_t from_ms, to_ms; /* of the histograms, inclusive */
+    int64_t from_ms, to_ms; /* of the histograms or rollups, inclusive */
+    int64_t useful_from_ms; /* as in struct qry_view_ask */
 };
 /** Find the buckets that histograms of these series have in the remote store: their internal metrics and series are known to the view then. Does
  * nothing without a remote store. Errors as qry_view_add. Blocks: reads the histograms, some hundred series a call. */
 int qry_view_add_buckets(struct qry_view *view, const struct qry_view_buckets *ask, struct qry_budget *budget,
+                         struct ts_error *err);
+/** Find which of these series have rollups of an internal metric in the remote store: its name and their internal series are known to the view then. Errors and
+ * cost as qry_view_add_buckets, but one call for all series. */
+int qry_view_add_rollups(struct qry_view *view, const struct qry_view_buckets *ask, struct qry_budget *budget,
                          struct ts_error *err);
 /** Report the names that begin with prefix among those of the catalog and those found so far, each once, in no particular order. */
 void qry_view_known_names(const struct qry_view *view, enum sto_uid_kind kind, struct ts_slice prefix,

@@ -1,5 +1,5 @@
 /*
- * view_buckets.c - finds the buckets of histograms in the remote store for a view.
+ * view_buckets.c - finds the buckets of histograms, and the rollups, that series have in the remote store, for a view.
  *
  * Names and series get ids in the order in which they are found, on which no answer depends: buckets are sorted by their bounds, and series have
  * the order of the visible ones.
@@ -29,21 +29,25 @@ static int on_row(void *arg, const struct sto_remote_row *row, size_t pos, struc
     return qry_view__series(a->view, &row->series, &s, err);
 }
 
-/* Names of n series, of arena's memory. */
+/* Names of n series, of arena's memory. metric: instead of their own, unless it is empty. */
 static int name_all(struct adding *a, const struct sto_series *const *series, size_t n,
-                    struct sto_remote_series *out, struct ts_arena *arena, struct ts_error *err)
+                    struct ts_slice metric, struct sto_remote_series *out, struct ts_arena *arena,
+                    struct ts_error *err)
 {
     for (size_t i = 0; i < n; i++) {
         struct sto_remote_tag *tags = qry_arena_zero(arena, series[i]->n_tags + 1u, sizeof *tags, err);
         if (!tags)
             return qry_memory_code(err);
         qry_view_names_of(a->view, series[i], tags, &out[i]);
+        if (metric.n)
+            out[i].metric = metric;
     }
     return 0;
 }
 
+/* buckets: names is the beginning of their names; otherwise it is the internal metric. */
 static int fetch(struct adding *a, const struct qry_view_buckets *ask, size_t from, size_t n,
-                 struct ts_slice names, struct ts_error *err)
+                 struct ts_slice names, bool buckets, struct ts_error *err)
 {
     struct ts_arena arena;
     struct sto_remote *remote = a->view->remote;
@@ -53,13 +57,14 @@ static int fetch(struct adding *a, const struct qry_view_buckets *ask, size_t fr
                           .from_ms = ask->from_ms < STO_MIN_TS_MS ? STO_MIN_TS_MS : ask->from_ms,
                           .to_ms = ask->to_ms > STO_MAX_TS_MS ? STO_MAX_TS_MS : ask->to_ms,
                           .series_only = true,
-                          .all_buckets = true};
+                          .all_buckets = buckets};
     if (f.from_ms > f.to_ms)
         return 0;
     ts_arena_init(&arena, 0);
     arena.budget = a->view->memory;
     struct sto_remote_series *list = qry_arena_zero(&arena, n, sizeof *list, err);
-    int rc = list ? name_all(a, ask->series + from, n, list, &arena, err) : qry_memory_code(err);
+    struct ts_slice metric = buckets ? (struct ts_slice){NULL, 0} : names;
+    int rc = list ? name_all(a, ask->series + from, n, metric, list, &arena, err) : qry_memory_code(err);
     f.series = list;
     if (rc == 0)
         rc = remote->ops->fetch(remote, &f, &call, on_row, a, err);
@@ -73,15 +78,25 @@ int qry_view_add_buckets(struct qry_view *view, const struct qry_view_buckets *a
     struct adding a = {.view = view, .budget = budget};
     struct ts_buf names;
     int rc = 0;
-    if (!ask->n_series || !qry_view_remote(view) || ask->from_ms >= view->complete_from_ms)
+    if (!ask->n_series || !qry_view_remote(view) || ask->useful_from_ms >= view->complete_from_ms)
         return 0;
     TS_TRY(qry_view__may_wait(err));
     ts_buf_init(&names, 0);
     sto_internal_buckets(ask->metric, &names);
     for (size_t i = 0, n; i < ask->n_series && rc == 0 && qry_view_remote(view); i += n) {
         n = ask->n_series - i < SERIES_AT_ONCE ? ask->n_series - i : SERIES_AT_ONCE;
-        rc = fetch(&a, ask, i, n, ts_buf_get(&names), err);
+        rc = fetch(&a, ask, i, n, ts_buf_get(&names), true, err);
     }
     ts_buf_release(&names);
     return rc;
+}
+
+int qry_view_add_rollups(struct qry_view *view, const struct qry_view_buckets *ask, struct qry_budget *budget,
+                         struct ts_error *err)
+{
+    struct adding a = {.view = view, .budget = budget};
+    if (!ask->n_series || !qry_view_remote(view) || ask->useful_from_ms >= view->complete_from_ms)
+        return 0;
+    TS_TRY(qry_view__may_wait(err));
+    return fetch(&a, ask, 0, ask->n_series, ask->metric, false, err);
 }

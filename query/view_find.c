@@ -5,6 +5,7 @@
  * the series.
  */
 #include "base/time.h"
+#include "query/ids.h"
 #include "query/sort.h"
 #include "query/view_int.h"
 
@@ -54,22 +55,33 @@ static bool see_exact(void *arg, struct ts_slice name)
     return false; /* a name is the first one that begins with it */
 }
 
+/* Has the remote store a name? 0; TS_ENOTFOUND. A store with ids keeps those that it has looked up. */
+static int find_name(struct qry_view *view, enum sto_uid_kind kind, struct ts_slice name,
+                     struct ts_error *err)
+{
+    struct exact e = {.name = name};
+    uint64_t id;
+    if (qry_ids_remote(view)) {
+        int found = qry_ids_of_name(view, kind, name, false, &id, err);
+        return found == TS_EINVAL ? TS_ENOTFOUND : found;
+    }
+    struct sto_remote_call call = qry_view_call(view);
+    int rc = view->remote->ops->suggest(view->remote, (enum sto_remote_kind)kind, name, 1, &call, see_exact,
+                                        &e, err);
+    if (rc < 0)
+        rc = qry_view_failed(view, rc, err);
+    return rc < 0 || e.found ? rc : TS_ENOTFOUND;
+}
+
 int qry_view_find(struct qry_view *view, enum sto_uid_kind kind, struct ts_slice name, uint32_t *out_id,
                   struct ts_error *err)
 {
-    struct exact e = {.name = name};
     int rc = qry_view_known(view, kind, name, out_id);
     if (rc == 0 || !qry_view_remote(view) || !name.n)
         return rc;
     TS_TRY(qry_view__may_wait(err));
-    struct sto_remote_call call = qry_view_call(view);
-    rc = view->remote->ops->suggest(view->remote, (enum sto_remote_kind)kind, name, 1, &call, see_exact, &e,
-                                    err);
-    if (rc < 0)
-        rc = qry_view_failed(view, rc, err);
-    if (rc < 0)
-        return rc;
-    return e.found ? qry_view__intern(view, kind, name, out_id, err) : TS_ENOTFOUND;
+    TS_TRY(find_name(view, kind, name, err));
+    return qry_view__intern(view, kind, name, out_id, err);
 }
 
 struct suggesting {
@@ -329,7 +341,7 @@ int qry_view_add(struct qry_view *view, const struct qry_view_ask *ask, struct q
 {
     struct adding a = {.view = view, .ask = ask, .budget = budget, .n_keys = count_keys(ask)};
     /* files may be dropped from now on, but no series is forgotten */
-    if (!qry_view_remote(view) || ask->from_ms >= view->complete_from_ms)
+    if (!qry_view_remote(view) || ask->useful_from_ms >= view->complete_from_ms)
         return 0;
     TS_TRY(qry_view__may_wait(err));
     ts_arena_init(&a.arena, 0);

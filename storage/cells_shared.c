@@ -60,7 +60,7 @@ static int failed(const struct shared *c, int rc, struct ts_error *err)
     struct ts_error why = err ? *err : (struct ts_error){.code = rc};
     return ts_error_set(
         err, TS_EBACKEND,
-        "%s, which keeps annotations and metadata, has not acknowledged this; try again later: %s",
+        "%s, which keeps annotations, metadata and trees, has not acknowledged this; try again later: %s",
         c->s->remote->ops->name, why.text);
 }
 

@@ -16,6 +16,8 @@
 
 static int pass(struct sto_forget *f, uint64_t *out_n, struct ts_error *err)
 {
+    if (f->held && f->held(f->arg))
+        return 0;
     roaring_bitmap_t *used = sto_engine_used(f->engine);
     if (!used)
         return 0;
@@ -23,6 +25,10 @@ static int pass(struct sto_forget *f, uint64_t *out_n, struct ts_error *err)
     roaring_bitmap_free(used);
     if (n == 0)
         return 0;
+    if (f->held && f->held(f->arg)) { /* a bulk load that began meanwhile may have been given a candidate */
+        sto_catalog_forget_cancel(f->catalog);
+        return 0;
+    }
     int rc = sto_engine_turned(f->engine, err);
     used = rc == 0 ? sto_engine_used(f->engine) : NULL;
     if (!used) {

@@ -22,7 +22,8 @@ struct sto_forget {
     int64_t every_ms;                    /* interval; 0 = never */
     int64_t next_ms;                     /* monotonic time of the next pass; 0 = not known yet */
     sto_catalog_keep_fn keep;            /* what else refers to a series */
-    void *arg;                           /* for keep */
+    bool (*held)(void *arg);             /* true: nothing may be forgotten at present; NULL = never */
+    void *arg;                           /* for keep and held */
     _Atomic uint64_t n_passes, n_errors; /* for stats; relaxed */
 };
 

@@ -208,6 +208,7 @@ static void release(struct sto_fsck *k)
     ts_free(k->bad_parts);
     ts_free(k->files);
     sto_unfinished_release(&k->merge);
+    sto_handover_record_release(&k->bulk);
     ts_free(k->at_path);
     ts_free(k->unnamed);
     if (k->unnamed_ids)
@@ -237,6 +238,7 @@ static int check(struct sto_fsck *k, struct ts_error *err)
     TS_TRY(sto_fsck__logs(k, err));
     view_empty_catalog(k);
     TS_TRY(sto_fsck__read_merge(k, err));
+    TS_TRY(sto_fsck__read_bulk(k, err));
     TS_TRY(sto_fsck__list_files(k, err));
     TS_TRY(open_catalog(k, err));
     TS_TRY(read_wal(k, err));

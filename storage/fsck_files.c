@@ -11,10 +11,15 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/time.h"
+#include "storage/engine/handover_record.h"
 #include "storage/engine/lost.h"
+#include "storage/engine/once_all.h"
 #include "storage/engine/retention.h"
 #include "storage/engine/files/sst_format.h"
+#include "storage/floors.h"
 #include "storage/fsck_int.h"
+#include "storage/retain.h"
 
 #define DEF_SHARDS 16u /* decides only which write-ahead log a series uses */
 
@@ -159,6 +164,11 @@ static int leave_out_replaced(struct sto_fsck *k, struct ts_error *err)
 static void take_cutoff(struct sto_fsck *k)
 {
     struct sto_retention was;
+    struct sto_floors *floors;
+    if (sto_floors_read(k->fs, k->opts.dir, &floors, NULL) == 1 && floors->max_gen &&
+        k->flushed_gen < floors->max_gen - 1)
+        k->flushed_gen = floors->max_gen - 1; /* what is put from now on is above the floors */
+    sto_floors_unref(floors);
     if (sto_retention_read(k->fs, k->opts.dir, &was, NULL) != 1 || !was.cutoff_gen)
         return;
     k->cutoff_ms = was.cutoff_ms;
@@ -167,7 +177,8 @@ static void take_cutoff(struct sto_fsck *k)
         k->flushed_gen = was.cutoff_gen - 1; /* retention removed those files */
 }
 
-/* List every intact file of the folder except those that a merge has replaced. */
+/* List every intact file of the folder except those that a merge has replaced, and those of a hand-over that was not completed: the
+ * staging folder has all of their points. */
 static int rebuild(struct sto_fsck *k, struct ts_error *err)
 {
     static const struct sto_fsck_file_ops quiet = {.row = NULL};
@@ -181,8 +192,14 @@ static int rebuild(struct sto_fsck *k, struct ts_error *err)
     k->next_file_no = 1;
     if (rc == 0)
         rc = sto_fsck__fit_merge_to(k, l.v, l.n, err);
+    if (rc == 0)
+        sto_fsck__fit_bulk_to(k, l.v, l.n);
     for (size_t i = 0; rc == 0 && i < l.n; i++) {
         struct sto_fsck_file f;
+        if (sto_fsck__is_bulk(k, l.v[i])) {
+            k->next_file_no = l.v[i] + 1;
+            continue;
+        }
         if (sto_fsck__is_merging(k, l.v[i])) { /* the inputs have all its rows */
             k->next_file_no = l.v[i] + 1;
             /* the generation of tombstones that were flushed and may have been removed since */
@@ -211,6 +228,18 @@ static bool has_lost(const struct sto_fsck *k, const struct sto_manifest_state *
     return sto_lost__all(k->fs, k->opts.dir, state) || sto_lost__edits(k->fs, k->opts.dir, state, NULL) == 1;
 }
 
+/* Can the ids of clients be read? 0, TS_ECORRUPT, TS_ENOMEM. */
+static int check_ids(const struct sto_manifest_state *s, struct ts_error *err)
+{
+    const struct sto_once_limits limits = {.max_ids = 1, .kept_s = 1};
+    struct sto_once **tables;
+    if (sto_once_all_new(s->n_shards, &limits, &tables) < 0)
+        return ts_error_set(err, TS_ENOMEM, "no memory for the ids of clients");
+    int rc = sto_once_all_decode(tables, s->n_shards, s->once, err);
+    sto_once_all_free(tables, s->n_shards);
+    return rc;
+}
+
 static int list_files(struct sto_fsck *k, struct ts_error *err)
 {
     struct sto_fsck__reclog *log = &k->logs[STO_FSCK_MANIFEST];
@@ -220,6 +249,12 @@ static int list_files(struct sto_fsck *k, struct ts_error *err)
                  ? TS_ECORRUPT
                  : sto_manifest_open(sto_fsck_view_fs(k->view), k->opts.dir, false, true, 0, &m, &why);
     if (rc == TS_ENOMEM || rc == TS_EVERSION) {
+        *err = why;
+        return rc;
+    }
+    rc = rc < 0 ? rc : check_ids(sto_manifest_state(m), &why);
+    if (rc == TS_ENOMEM) {
+        sto_manifest_close(m);
         *err = why;
         return rc;
     }
@@ -238,6 +273,7 @@ static int list_files(struct sto_fsck *k, struct ts_error *err)
     for (size_t i = 0; i < s->n_files; i++)
         add_file(k, &s->files[i]);
     sto_fsck__fit_merge(k, s->cutoff_ms, s->cutoff_gen);
+    sto_fsck__fit_bulk(k);
     sto_manifest_close(m);
     return 0;
 }
@@ -328,6 +364,29 @@ static void on_lost(void *arg, const struct sto_key *first, const struct sto_key
     roaring_free_uint32_iterator(it);
 }
 
+/* Compare the day summaries of the present file, whose points are in order, with them. Their zone is that of the daemon, which is not known here. */
+static void check_days(struct sto_fsck *k)
+{
+    struct sto_sst *sst;
+    struct ts_error why = {0};
+    const struct ts_tz *was = ts_tz_default(), *zone;
+    if (sto_sst_open(k->fs, k->files_dir, NULL, &k->at->info, &sst, NULL) < 0)
+        return;
+    if (sto_sst_days_zone(sst, &zone, NULL) == 0) {
+        ts_tz_set_default(zone);
+        (void)sto_sst_open_days(sst);
+    }
+    if (sto_sst_has_days(sst) && sto_days_check(sst, &why) == TS_ECORRUPT) {
+        char *path = sto_sst__path(k->files_dir, k->at->info.file_no, STO_SST_KIND_DAYS);
+        k->at->bad_days = true;
+        sto_fsck__find(k, STO_FIND_DAMAGE, path, UINT64_MAX,
+                       "%s; a repair removes the file, which tsd makes again", why.text);
+        ts_free(path);
+    }
+    ts_tz_set_default(was);
+    sto_sst_unref(sst);
+}
+
 int sto_fsck__files(struct sto_fsck *k, struct ts_error *err)
 {
     static const struct sto_fsck_file_ops ops = {
@@ -342,6 +401,8 @@ int sto_fsck__files(struct sto_fsck *k, struct ts_error *err)
         k->at->n_rows = f.n_rows;
         k->at->n_points = f.n_points;
         k->at->n_tombs = f.n_tombs;
+        if (!f.damaged)
+            check_days(k);
         k->out->n_files++;
         k->out->n_blocks += f.n_blocks;
         k->out->n_rows += f.n_rows;
@@ -386,6 +447,11 @@ static int on_name(void *arg, const char *name)
                                         "cells.log",
                                         "cells.log.copy",
                                         STO_RETENTION_NAME,
+                                        STO_RULES_NAME,
+                                        STO_FLOORS_NAME,
+                                        STO_COMPLETE_NAME,
+                                        STO_HANDOVER_NAME,
+                                        STO_BULK_DIR,
                                         STO_UNFINISHED_NAME};
     struct strays *s = arg;
     enum sto_sst_kind kind;
@@ -397,7 +463,7 @@ static int on_name(void *arg, const char *name)
     if (!s->top && sto_sst__name_parse(name, &no, &kind))
         for (size_t i = 0; i < s->k->n_files; i++)
             if (s->k->files[i].info.file_no == no &&
-                (kind == STO_SST_KIND_POINTS || s->k->files[i].info.s_bytes))
+                (kind != STO_SST_KIND_SUMS || s->k->files[i].info.s_bytes))
                 return 0;
     char *path = ts_fs_join(s->dir, name);
     bool merging = !s->top && sto_sst__name_parse(name, &no, &kind) && sto_fsck__is_merging(s->k, no);
@@ -432,9 +498,35 @@ static void look_at_retention(struct sto_fsck *k)
     ts_free(path);
 }
 
+/* The rules of retention, and what was removed because of them. */
+static void look_at_rules(struct sto_fsck *k)
+{
+    struct sto_retain_rules rules = {0};
+    struct sto_floors *floors;
+    struct ts_error why = {0};
+    char *path = ts_fs_join(k->opts.dir, STO_RULES_NAME);
+    if (sto_retain_file_read(k->fs, k->opts.dir, &rules, &why) < 0) {
+        sto_fsck__find(k, STO_FIND_DAMAGE, path, UINT64_MAX, "%s", why.text);
+        k->bad_rules = why.code == TS_ECORRUPT;
+    }
+    ts_free(path);
+    path = ts_fs_join(k->opts.dir, STO_FLOORS_NAME);
+    if (sto_floors_read(k->fs, k->opts.dir, &floors, &why) < 0) {
+        sto_fsck__find(k, STO_FIND_DAMAGE, path, UINT64_MAX,
+                       "%s: the daemon writes it again; values that were overwritten or deleted and have "
+                       "expired may reappear when a rule of retention keeps points longer",
+                       why.text);
+        k->bad_floors = why.code == TS_ECORRUPT;
+    }
+    ts_free(path);
+    sto_floors_unref(floors);
+    sto_retain_rules_release(&rules);
+}
+
 int sto_fsck__strays(struct sto_fsck *k, struct ts_error *err)
 {
     look_at_retention(k);
+    look_at_rules(k);
     struct strays top = {.k = k, .dir = k->opts.dir, .top = true}, files = {.k = k, .dir = k->files_dir};
     TS_TRY(k->fs->list(k->fs, k->opts.dir, on_name, &top, err));
     struct ts_error why = {0};

@@ -1,12 +1,14 @@
 /*
- * fsck_int.h - state of a running check, shared by fsck.c, fsck_logs.c, fsck_files.c, fsck_merge.c and
- * fsck_repair.c.
+ * fsck_int.h - state of a running check, shared by fsck.c, fsck_logs.c, fsck_files.c, fsck_merge.c, fsck_bulk.c
+ * and fsck_repair.c.
  */
 #ifndef STORAGE_FSCK_INT_H
 #define STORAGE_FSCK_INT_H
 
 #include "storage/catalog/catalog.h"
 #include "storage/engine/check/fsck_file.h"
+#include "storage/engine/files/days.h"
+#include "storage/engine/handover_record.h"
 #include "storage/engine/log/wal.h"
 #include "storage/engine/manifest.h"
 #include "storage/engine/unfinished.h"
@@ -27,6 +29,7 @@ struct sto_fsck__reclog {
 struct sto_fsck__file {
     struct sto_sst_info info;
     bool damaged;
+    bool bad_days;                      /* its day summaries are not those of its points */
     uint64_t n_rows, n_points, n_tombs; /* read by the check */
 };
 
@@ -56,11 +59,15 @@ struct sto_fsck {
     int64_t cutoff_ms;           /* cutoff of a rebuilt manifest: points before it, */
     uint64_t cutoff_gen;         /* of generations below this one, were removed by retention; 0 = not known */
     bool bad_retention;          /* DIR/RETENTION is damaged */
+    bool bad_rules, bad_floors;  /* so are DIR/RULES, DIR/FLOORS */
     struct sto_unfinished merge; /* an interrupted merge; owned */
     bool has_merge, bad_merge;   /* its record can be read; its record is damaged or can't be read */
     bool unread_merge;           /* its record can't be read */
     bool merge_fits;             /* it can continue: its finished files stay, and are not part of the store */
-    bool manifest_rebuilt;       /* made from the footers of the files */
+    struct sto_handover_record bulk; /* a hand-over of bulk files that is not noted as done; owned */
+    bool bulk_done;                  /* its files are part of the store */
+    bool bad_bulk;                   /* its record can't be read */
+    bool manifest_rebuilt;           /* made from the footers of the files */
     struct sto_fsck__file *files;
     size_t n_files, cap_files;
 
@@ -110,10 +117,23 @@ bool sto_fsck__is_merging(const struct sto_fsck *k, uint64_t file_no);
 int sto_fsck__merge_files(struct sto_fsck *k, struct ts_error *err);
 /** Remove the record; the next start removes its files. */
 int sto_fsck__drop_merge(struct sto_fsck *k, struct ts_error *err);
+/* fsck_bulk.c */
+/** Read the record of a hand-over of bulk files, before the list of files is made. */
+int sto_fsck__read_bulk(struct sto_fsck *k, struct ts_error *err);
+/** Set bulk_done by the manifest. */
+void sto_fsck__fit_bulk(struct sto_fsck *k);
+/** The same without a manifest: the folder has files with these numbers. flushed_gen may grow. */
+void sto_fsck__fit_bulk_to(struct sto_fsck *k, const uint64_t *numbers, size_t n);
+/** Is it a copy of a hand-over that was not completed? */
+bool sto_fsck__is_bulk(const struct sto_fsck *k, uint64_t file_no);
+/** Move the record and the copies of such a hand-over to DIR/damaged, before a repair calls anything flushed; also a damaged record. */
+int sto_fsck__drop_bulk(struct sto_fsck *k, struct ts_error *err);
 /* fsck_files.c */
 /** Report files that the manifest does not list. */
 int sto_fsck__strays(struct sto_fsck *k, struct ts_error *err);
 /* fsck_repair.c */
+/** Move a file into DIR/damaged; a missing file is no error. */
+int sto_fsck__move_aside(struct sto_fsck *k, const char *path, struct ts_error *err);
 /** Repair what the check has found. */
 int sto_fsck__repair(struct sto_fsck *k, struct ts_error *err);
 

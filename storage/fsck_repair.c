@@ -1,7 +1,7 @@
 /*
  * fsck_repair.c - repairs what a check found damaged.
  *
- * The order: damaged record logs are copied to DIR/damaged and replaced, each by one rename; the catalog gets
+ * The order: a hand-over of bulk files that was not completed is moved to DIR/damaged; damaged record logs are copied to DIR/damaged and replaced, each by one rename; the catalog gets
  * the names that the write-ahead log has, and made-up names for series that have none; good rows are written
  * to new files; one manifest edit replaces the damaged files by these; then the damaged files are moved to
  * DIR/damaged. A repair that was interrupted at any point is continued by the next one.
@@ -17,10 +17,14 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/time.h"
 #include "storage/engine/merge/merge.h"
+#include "storage/engine/once_all.h"
 #include "storage/engine/retention.h"
 #include "storage/engine/files/sst_format.h"
+#include "storage/floors.h"
 #include "storage/fsck_int.h"
+#include "storage/retain.h"
 #include "storage/reclog_int.h"
 
 /* --- DIR/damaged --- */
@@ -73,8 +77,7 @@ static int copy_aside(struct sto_fsck *k, const char *path, struct ts_error *err
     return rc;
 }
 
-/* Move a file into DIR/damaged; a missing file is no error. */
-static int move_aside(struct sto_fsck *k, const char *path, struct ts_error *err)
+int sto_fsck__move_aside(struct sto_fsck *k, const char *path, struct ts_error *err)
 {
     char *to = NULL;
     struct ts_error why = {0};
@@ -91,7 +94,7 @@ static int move_aside(struct sto_fsck *k, const char *path, struct ts_error *err
 static int keep_log(struct sto_fsck *k, const char *path, struct ts_error *err)
 {
     int rc = copy_aside(k, path, err);
-    return rc == 1 ? move_aside(k, path, err) : rc;
+    return rc == 1 ? sto_fsck__move_aside(k, path, err) : rc;
 }
 
 /* --- segments of the write-ahead log --- */
@@ -115,7 +118,7 @@ static int drop_segments(struct sto_fsck *k, uint64_t flushed_gen, struct ts_err
 {
     for (size_t i = 0; i < k->n_bad_parts; i++)
         if (k->bad_parts[i].must_move)
-            TS_TRY(move_aside(k, k->bad_parts[i].path, err));
+            TS_TRY(sto_fsck__move_aside(k, k->bad_parts[i].path, err));
     return sto_wal_drop(k->fs, k->wal_dir, flushed_gen, err);
 }
 
@@ -436,11 +439,14 @@ static int apply(struct sto_fsck *k, const struct edit *e, struct ts_error *err)
     struct sto_mark all = {INT32_MIN, INT32_MAX,
                            1}; /* what was sent to a remote store is not known any more */
     const struct sto_mark_list sent = {.marks = &all, .n = 1};
+    const struct sto_complete nothing = {0}; /* what is lost here may be in the remote store alone */
+    struct ts_buf ids;
     struct sto_manifest_edit edit = {.add = e->add,
                                      .n_add = e->n_add,
                                      .remove = e->remove,
                                      .n_remove = e->n_remove,
                                      .flushed_gen = e->flushed_gen,
+                                     .complete = &nothing,
                                      .next_file_no = k->next_file_no};
     if (k->manifest_rebuilt) {
         edit.run = k->wal.max_run + 1;
@@ -449,9 +455,18 @@ static int apply(struct sto_fsck *k, const struct edit *e, struct ts_error *err)
         edit.cutoff_gen = k->cutoff_gen;
         edit.sent = &sent;
     }
-    TS_TRY(sto_manifest_open(k->fs, k->opts.dir, k->manifest_rebuilt, false, k->n_shards, &m, err));
-    int rc = sto_manifest_apply(m, &edit, err);
+    ts_buf_init(&ids, 0);
+    if (edit.flushed_gen) { /* which additions with ids are in the files is not known any more: no id may add again */
+        sto_once_all_encode_forgotten(k->n_shards, (uint64_t)(ts_clock_ms() / 1000), &ids);
+        edit.once = ts_buf_get(&ids);
+    }
+    int rc = ids.failed
+                 ? ts_error_set(err, TS_ENOMEM, "no memory for a manifest record")
+                 : sto_manifest_open(k->fs, k->opts.dir, k->manifest_rebuilt, false, k->n_shards, &m, err);
+    if (rc == 0)
+        rc = sto_manifest_apply(m, &edit, err);
     sto_manifest_close(m);
+    ts_buf_release(&ids);
     return rc;
 }
 
@@ -460,9 +475,11 @@ static int remove_leftovers(struct sto_fsck *k, struct ts_error *err)
 {
     for (size_t i = 0; i < k->n_files; i++) {
         const struct sto_sst_info *info = &k->files[i].info;
-        for (int kind = STO_SST_KIND_POINTS; k->files[i].damaged && kind <= STO_SST_KIND_SUMS; kind++) {
+        int first = k->files[i].damaged ? STO_SST_KIND_POINTS : STO_SST_KIND_DAYS;
+        for (int kind = first; (k->files[i].damaged || k->files[i].bad_days) && kind <= STO_SST_KIND_DAYS;
+             kind++) {
             char *path = sto_sst__path(k->files_dir, info->file_no, (enum sto_sst_kind)kind);
-            int rc = kind == STO_SST_KIND_POINTS || info->s_bytes ? move_aside(k, path, err) : 0;
+            int rc = kind != STO_SST_KIND_SUMS || info->s_bytes ? sto_fsck__move_aside(k, path, err) : 0;
             ts_free(path);
             TS_TRY(rc);
         }
@@ -470,12 +487,30 @@ static int remove_leftovers(struct sto_fsck *k, struct ts_error *err)
     return k->fs->sync_dir(k->fs, k->files_dir, err);
 }
 
+/* Must the manifest change, if only because what was lost may be in a remote store? */
+static bool needs_edit(const struct sto_fsck *k, const struct edit *e)
+{
+    bool lost = k->n_unnamed || k->catalog_lost || k->manifest_rebuilt;
+    for (int i = 0; i < STO_FSCK_N_LOGS; i++)
+        lost |= k->logs[i].holes;
+    return lost || e->n_add || e->n_remove || e->flushed_gen;
+}
+
+/* Set a file of the data folder aside. */
+static int move_aside(struct sto_fsck *k, const char *name, struct ts_error *err)
+{
+    char *path = ts_fs_join(k->opts.dir, name);
+    int rc = sto_fsck__move_aside(k, path, err);
+    ts_free(path);
+    return rc;
+}
+
 int sto_fsck__repair(struct sto_fsck *k, struct ts_error *err)
 {
     bool wal = k->wal.damaged || k->wal.beyond_torn || k->manifest_rebuilt;
     struct salvage s = {.k = k, .names_only = !wal};
     struct edit e = {0};
-    int rc = 0;
+    int rc = sto_fsck__drop_bulk(k, err);
     for (int i = 0; rc == 0 && i < STO_FSCK_N_LOGS; i++)
         rc = repair_log(k, (enum sto_fsck__log)i, err);
     if (rc == 0)
@@ -490,22 +525,20 @@ int sto_fsck__repair(struct sto_fsck *k, struct ts_error *err)
         rc = wal_to_files(k, &s, &e, err);
     int rc_close = sto_catalog_close(s.cat, rc < 0 ? NULL : err);
     rc = rc < 0 ? rc : rc_close;
-    if (rc == 0 && (e.n_add || e.n_remove || e.flushed_gen || k->manifest_rebuilt))
+    if (rc == 0 && needs_edit(k, &e))
         rc = apply(k, &e, err);
     if (rc == 0)
         rc = remove_leftovers(k, err);
     if (rc == 0)
         rc = sto_fsck__drop_merge(k, err);
-    if (rc == 0 && k->bad_merge) {
-        char *path = ts_fs_join(k->opts.dir, STO_UNFINISHED_NAME);
-        rc = move_aside(k, path, err);
-        ts_free(path);
-    }
-    if (rc == 0 && k->bad_retention) {
-        char *path = ts_fs_join(k->opts.dir, STO_RETENTION_NAME);
-        rc = move_aside(k, path, err);
-        ts_free(path);
-    }
+    if (rc == 0 && k->bad_merge)
+        rc = move_aside(k, STO_UNFINISHED_NAME, err);
+    if (rc == 0 && k->bad_retention)
+        rc = move_aside(k, STO_RETENTION_NAME, err);
+    if (rc == 0 && k->bad_rules)
+        rc = move_aside(k, STO_RULES_NAME, err);
+    if (rc == 0 && k->bad_floors)
+        rc = move_aside(k, STO_FLOORS_NAME, err);
     if (rc == 0 && wal)
         rc = drop_segments(k, e.flushed_gen, err);
     for (size_t i = 0; i < s.n; i++)

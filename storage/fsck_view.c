@@ -131,6 +131,14 @@ static int view_free_bytes(const struct ts_fs *fs, const char *path, uint64_t *o
     return refuse(err);
 }
 
+static int view_identity(const struct ts_fs *fs, const char *path, uint64_t *out_id, struct ts_error *err)
+{
+    (void)fs;
+    (void)path;
+    *out_id = 0;
+    return refuse(err);
+}
+
 struct sto_fsck_view *sto_fsck_view_new(const struct ts_fs *fs)
 {
     struct sto_fsck_view *v = ts_xcalloc(1, sizeof *v);
@@ -148,7 +156,8 @@ struct sto_fsck_view *sto_fsck_view_new(const struct ts_fs *fs)
                            .mkdir = view_path,
                            .sync_dir = view_path,
                            .list = view_list,
-                           .free_bytes = view_free_bytes};
+                           .free_bytes = view_free_bytes,
+                           .identity = view_identity};
     return v;
 }
 

@@ -10,6 +10,9 @@
 #define DEF_MERGE_BYTES    (32u << 20)
 #define DEF_SHARDS         16u
 #define DEF_SYNC_MS        100u
+#define DEF_IDS            10000u
+#define DEF_IDS_KEPT_S     (7u * 86400)
+#define DEF_IDS_BYTES      (32u << 20)
 
 static unsigned power_of_two(unsigned n)
 {
@@ -29,5 +32,8 @@ struct sto_opts sto_opts_filled(const struct sto_opts *opts)
     o.merge_memory_bytes = o.merge_memory_bytes ? o.merge_memory_bytes : DEF_MERGE_BYTES;
     o.memstore_bytes = o.memstore_bytes ? o.memstore_bytes : DEF_MEMSTORE_BYTES;
     o.queue_bytes = o.queue_bytes ? o.queue_bytes : DEF_QUEUE_BYTES;
+    o.max_ids = o.max_ids ? o.max_ids : DEF_IDS;
+    o.ids_kept_s = o.ids_kept_s ? o.ids_kept_s : DEF_IDS_KEPT_S;
+    o.ids_bytes = o.ids_bytes ? o.ids_bytes : DEF_IDS_BYTES;
     return o;
 }

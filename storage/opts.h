@@ -36,12 +36,21 @@ struct sto_opts {
     size_t index_cache_bytes;    /* cache for index pages of files; 0 = 64 MiB */
     /* most descriptors of sorted files held open; 0 = an eighth of those that the process may have, 8 to 4,096 */
     size_t open_files;
-    uint64_t max_series;     /* largest number of series; 0 = 2^31 */
+    uint64_t max_series; /* largest number of series, without own ones (sto_series_resolve_own); 0 = 2^31 */
     uint64_t max_name_bytes; /* memory for names and series, above which new ones are refused; 0 = no limit */
-    int64_t retention_ms;    /* points older than this expire; 0 = never */
+    int64_t retention_ms;    /* points older than this expire if no rule matches their series; 0 = never */
+    const char *
+        retention_rules; /* rules of retention (storage/retain_rules.h); used while the store opens; NULL = none */
     /* interval at which series without points, and names without series, are forgotten (catalog/forget.h);
      * 0 = never. Cannot be combined with own_threads */
     int64_t forget_every_ms;
+    size_t max_ids;        /* most ids of clients that add, in each shard; 0 = 10,000 (engine/once.h) */
+    size_t max_client_ids; /* the same of one client address; 0 = a quarter of max_ids */
+    uint64_t ids_kept_s;   /* an id may be used for this long after it was made; 0 = a week */
+    uint64_t
+        ids_bytes; /* memory for ids, at most 32 MiB, since one record of the manifest holds them; 0 = 32 MiB */
+    int64_t
+        bulk_keep_ms; /* after how long the folder of a bulk load that is not used is removed; 0 = never */
     unsigned kept_name_kinds; /* bit 1 << enum sto_uid_kind: names of this kind are never forgotten */
     /* returns true if something other than points refers to the series, which is then kept; called in the
      * compact thread; NULL = nothing else does */
@@ -60,9 +69,11 @@ struct sto_opts {
     /* an hour is shipped when it is over by five minutes, each of its rows once as a whole; points that arrive later are
      * shipped after ship_every_ms */
     bool ship_whole_hours;
-    unsigned ship_batch_rows; /* tests: most rows of a shipment; 0 = 1,024, which is the most */
-    int64_t flush_age_ms;     /* a generation of memstores is flushed at this age; 0 = never */
-    bool no_background;       /* tests: flush and compact only when a function of this header requests it */
+    unsigned ship_batch_rows;  /* tests: most rows of a shipment; 0 = 1,024, which is the most */
+    uint64_t ship_pass_points; /* tests: a shipping pass that has sent so many points ends; 0 = 4,194,304 */
+    unsigned ship_additions; /* tests: most additions that one shipping pass makes absolute; 0 = 1,048,576 */
+    int64_t flush_age_ms;    /* a generation of memstores is flushed at this age; 0 = never */
+    bool no_background;      /* tests: flush and compact only when a function of this header requests it */
     /* tests: refuse puts after a failed fdatasync, and fail flushes after an error of the manifest or the
      * catalog, instead of ending the process */
     bool survive_sync_errors;
@@ -74,13 +85,18 @@ struct sto_opts {
     /* tests: the logs of manifest, catalog and small cells are rewritten after growing by this; 0 = the
      * default of each */
     uint64_t log_grow_bytes;
+    uint64_t
+        day_rows; /* tests: a file with this many rows gets day summaries at once (engine/day_files.h); 0 = 4,096, when it is old */
     uint64_t big_day_points; /* tests: a day with this many points gets files of its own; 0 = 100,000 */
     /* tests: a merge begins a new file at the next key when a file has this size; 0 = 1 GiB */
     uint64_t output_bytes;
+    uint64_t
+        bulk_ahead_gens; /* tests: so many flushes may happen while bulk files are handed over; 0 = 2^20 */
     uint64_t checkpoint_bytes;  /* tests: a merge writes this much between two checkpoints; 0 = 1 GiB */
     uint32_t index_page_blocks; /* tests: entries of an index page; 0 = 256 */
     /* tests: opening a file does not read its index, however small the index is */
     bool index_late;
+    uint64_t boot; /* tests: a number of this start of the machine; 0 = that of the system */
 };
 
 /** The options with defaults in place of zeros: fs, n_writers, n_shards (rounded up to a power of two),

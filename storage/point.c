@@ -56,6 +56,19 @@ void sto_cells_release(struct sto_cells *c)
     memset(c, 0, sizeof *c);
 }
 
+uint32_t sto_cells_find(const struct sto_cells *c, int64_t off)
+{
+    uint32_t lo = 0, hi = c->n;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (sto_meta_off(c->meta[mid]) < off)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
 static struct ts_num num_at(const struct sto_cells *c, uint32_t i)
 {
     return sto_cell_num(c->meta[i], c->m[i]);
@@ -153,4 +166,19 @@ bool sto_summary_make(const struct sto_cells *c, struct sto_summary *out)
     else
         out->has_sum = sum_of_doubles(c, &out->sum);
     return true;
+}
+
+static bool same_num(struct ts_num a, struct ts_num b)
+{
+    double x = ts_num_double(a), y = ts_num_double(b);
+    return a.kind == TS_NUM_INT || b.kind == TS_NUM_INT ? a.kind == b.kind && a.m == b.m
+                                                        : memcmp(&x, &y, sizeof x) == 0;
+}
+
+bool sto_summary_same(const struct sto_summary *a, const struct sto_summary *b)
+{
+    return a->n == b->n && a->is_int == b->is_int && a->has_sum == b->has_sum &&
+           a->first_off == b->first_off && a->last_off == b->last_off && same_num(a->first, b->first) &&
+           same_num(a->last, b->last) && same_num(a->min, b->min) && same_num(a->max, b->max) &&
+           (!a->has_sum || a->sum == b->sum);
 }

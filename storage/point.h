@@ -154,6 +154,8 @@ uint64_t sto_cells_growth(const struct sto_cells *c, uint32_t n);
 uint64_t sto_cells_bytes(const struct sto_cells *c);
 /** Release; idempotent. */
 void sto_cells_release(struct sto_cells *c);
+/** Index of the first point of sorted ones whose offset is not below off, which may lie outside the hour; n if there is none. O(log n). */
+uint32_t sto_cells_find(const struct sto_cells *c, int64_t off);
 
 /* Key of a row. Files are sorted by it, so that the hours of a series are adjacent, and so are the series of
  * a metric. */
@@ -187,6 +189,8 @@ struct sto_summary {
 /** Summarise sorted points (n >= 1). Returns false if integers are mixed with other kinds or a value is NaN.
  * An ADD counts with its value. O(n). */
 bool sto_summary_make(const struct sto_cells *c, struct sto_summary *out);
+/** Do two summaries say the same? Integers as integers, other numbers as the same double, bit for bit. */
+bool sto_summary_same(const struct sto_summary *a, const struct sto_summary *b);
 
 /* A tombstone: deletes points of a series in files and memstores with generations lower than its own. */
 struct sto_tomb {

@@ -9,7 +9,7 @@
  *   engine/ship    hours that changed -> ship, delete_range -> marks in the manifest
  *   queries        fetch -> rows that are merged with those of memstores and files
  *   annotations    fetch -> those of the series and hours that are read, or of all series (global ones)
- *   small cells    cell_get, cell_cas
+ *   small cells    cell_get, cell_cas, trees
  *
  * Series are identified by their names, since the catalog's numbers mean nothing elsewhere. A remote store
  * with ids of its own may cache them by `key`, the number of the series in the catalog, which never refers to
@@ -103,7 +103,7 @@ struct sto_remote_row {
 };
 /* Rows being written to the remote store. The caller owns it and keeps it until done is called. */
 struct sto_shipment {
-    /* of one hour, each series once, ascending by the caller's numbers of metrics and series */
+    /* of one hour or several, each series and hour once, ascending by the caller's numbers of metrics and series, then by hour */
     const struct sto_remote_row *rows;
     size_t n;         /* at least 1 */
     uint64_t n_bytes; /* memory of the cells, an estimate, which the caller limits */
@@ -141,7 +141,8 @@ struct sto_fetch {
      * these may be all series that have histograms there */
     bool series_only;
     /* end at the first row in the hours of the range, and return it with its metric alone (pos
-     * SIZE_MAX). A row counts whatever it has: a point, but also an annotation or a histogram alone. Costs little, however many rows there
+     * SIZE_MAX). A row counts whatever it has: a point, but also an annotation or a histogram alone, and of rollups those of other hours that the
+     * remote store keeps together with these. Costs little, however many rows there
      * are; use it to ask whether there is anything */
     bool any_row;
     /* Read all buckets of the histograms of a metric: `metric` is the beginning of their names (sto_internal_buckets), `series` are
@@ -194,7 +195,8 @@ struct sto_remote_ops {
                         int64_t to_ms, const struct sto_remote_call *call, struct ts_error *err);
     /**
      * Read rows, including everything that any writer stored before the call. Each row is returned once, in
-     * any order. Blocks.
+     * any order; but if parts of it stand in several places, others of its points may be returned later, and of two points of one
+     * time the one that is returned later counts. Blocks.
      *
      * The caller divides large requests, by time or by series; several calls may run at the same time. Cost:
      * the memory of a few rows, besides what `each` keeps. The annotations of f->note come from the rows that are read for
@@ -230,6 +232,13 @@ struct sto_remote_ops {
      * changed. Blocks. */
     int (*cell_cas)(struct sto_remote *r, struct ts_slice key, struct ts_slice expected,
                     struct ts_slice value, const struct sto_remote_call *call, struct ts_error *err);
+    /** The remote store may have lost what it had acknowledged: read again, before it is used the next time, what is remembered of it,
+     * such as ids. Returns at once. */
+    void (*recheck)(struct sto_remote *r);
+    /** Report the ids of the trees that it has, ascending, until each returns false; of one that is being made or deleted it may report
+     * either. Blocks: a request for each tree. */
+    int (*trees)(struct sto_remote *r, const struct sto_remote_call *call,
+                 bool (*each)(void *arg, uint16_t id), void *arg, struct ts_error *err);
     /** Report counters and states; the unit is part of the name: each(arg, "rows", 5). Does not wait for
      * the network. */
     void (*status)(struct sto_remote *r, void (*each)(void *arg, const char *name, uint64_t value),

@@ -5,8 +5,10 @@
 
 #include "base/bytes.h"
 
-static const char letters[] = {
-    [STO_REMOTE_ANNOTATION] = 'a', [STO_REMOTE_NAME_META] = 'n', [STO_REMOTE_SERIES_META] = 's'};
+static const char letters[] = {[STO_REMOTE_ANNOTATION] = 'a',
+                               [STO_REMOTE_NAME_META] = 'n',
+                               [STO_REMOTE_SERIES_META] = 's',
+                               [STO_REMOTE_TREE] = 't'};
 
 /* --- writing --- */
 
@@ -41,6 +43,10 @@ int sto_remote_cell_key(const struct sto_remote_cell *cell, struct ts_buf *out)
     if (cell->kind == STO_REMOTE_NAME_META) {
         TS_TRY(ts_buf_char(out, (char)cell->name_kind));
         return ts_buf_slice(out, cell->name);
+    }
+    if (cell->kind == STO_REMOTE_TREE) {
+        TS_TRY(ts_buf_char(out, (char)(cell->tree >> 8)));
+        return ts_buf_char(out, (char)(cell->tree & 255));
     }
     TS_TRY(put_series(out, &cell->series));
     for (int shift = 56; shift >= 0 && cell->kind == STO_REMOTE_ANNOTATION; shift -= 8)
@@ -106,6 +112,11 @@ int sto_remote_cell_parse(struct ts_slice key, struct sto_remote_tag *tags, stru
         out->name_kind = (enum sto_remote_kind) * r.p;
         out->name = (struct ts_slice){key.p + 2, key.n - 2};
         return *r.p <= STO_REMOTE_TAGV && out->name.n ? 0 : TS_EPARSE;
+    }
+    if (*key.p == 't') {
+        out->kind = STO_REMOTE_TREE;
+        out->tree = (uint16_t)(r.p[0] << 8 | (r.end - r.p > 1 ? r.p[1] : 0));
+        return r.end - r.p == 2 && out->tree ? 0 : TS_EPARSE;
     }
     if (*key.p == 'a') {
         out->kind = STO_REMOTE_ANNOTATION;

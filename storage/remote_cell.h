@@ -1,5 +1,5 @@
 /*
- * remote_cell.h - the small cells that a remote store can hold: annotations, and metadata of names and series.
+ * remote_cell.h - the small cells that a remote store can hold: annotations, metadata of names and series, trees.
  *
  * The keys of small cells have numbers of the catalog in them, which mean nothing elsewhere. So a cell that is shared with a remote
  * store has a second key there, made of names:
@@ -7,16 +7,17 @@
  *   key         "a" series start u64      annotation; a global one has no series
  *               "n" kind u8 name          metadata of a name, enum sto_remote_kind
  *               "s" series                metadata of a series
+ *               "t" id u16                definition and rules of a tree, whose id is the same everywhere
  *   series      bytes(metric) varint(tags) { bytes(tag key) bytes(tag value) }; bytes = varint length and the bytes; a global
  *               annotation has bytes("") alone
  *   value       a record as docs/FORMAT.md describes it: STO_REMOTE_RECORD and a JSON object; a missing member has its default
  *
- * Other small cells (trees, settings, numbers of the daemon) are not shared.
+ * Other small cells (settings, numbers of the daemon) are not shared.
  *
  * Who has what, with a remote store that holds small cells (cell_cas of storage/remote.h):
  *
  *   the remote store  has the truth. A change is sent there first by compare-and-set; if it is not acknowledged, the change fails and
- *                     nothing is changed here. Trees are the exception so far
+ *                     nothing is changed here
  *   the store         has a copy, which answers the frequent reads (annotations of the series of a query, searches, kinds of metrics)
  *                     without the network. It follows its own writes, and reads the cell anew when a client asks for it by
  *                     its key (sto_cell_refresh), and when a compare-and-set finds another value
@@ -32,7 +33,12 @@
 #define STO_REMOTE_RECORD        '1' /* first byte of a value */
 #define STO_REMOTE_CELL_MAX_TAGS 255
 
-enum sto_remote_cell_kind { STO_REMOTE_ANNOTATION, STO_REMOTE_NAME_META, STO_REMOTE_SERIES_META };
+enum sto_remote_cell_kind {
+    STO_REMOTE_ANNOTATION,
+    STO_REMOTE_NAME_META,
+    STO_REMOTE_SERIES_META,
+    STO_REMOTE_TREE
+};
 
 /* What a key says. */
 struct sto_remote_cell {
@@ -41,6 +47,7 @@ struct sto_remote_cell {
     int64_t start_ms;                /* ANNOTATION: not negative */
     enum sto_remote_kind name_kind;  /* NAME_META */
     struct ts_slice name;            /* NAME_META */
+    uint16_t tree;                   /* TREE: its id, not 0 */
 };
 
 /** Append the key of a cell. 0; errors of ts_buf_append. */

@@ -9,6 +9,8 @@
 #define STORAGE_SCAN_H
 
 #include "base/budget.h"
+#include "storage/floors.h"
+#include "storage/keep.h"
 #include "storage/point.h"
 
 #include <stdatomic.h>
@@ -16,6 +18,8 @@
 struct sto_sst;           /* a sorted file */
 struct sto_remote_tag;    /* storage/remote.h */
 struct sto_remote_series; /* the same */
+
+#define STO_DAY_WHOLE 0x80u /* of a day in struct sto_scan_spec */
 
 /* What a scan reads. All pointers are borrowed for the life of the scan. */
 struct sto_scan_spec {
@@ -27,6 +31,10 @@ struct sto_scan_spec {
     /* may be NULL; whole_hours[hour - sto_hour(from_ms)] != 0: the hour may be answered by a summary (only if
      * it lies within from_ms..to_ms, final is set and series is not NULL) */
     const uint8_t *whole_hours;
+    /* may be NULL; what days[hour - sto_hour(from_ms)] says: 0 = no day of the store's zone (storage/day.h) begins with that hour, otherwise its length in hours,
+     * plus STO_DAY_WHOLE if it lies within from_ms..to_ms and may be answered by one summary (only if final is set and series is
+     * not NULL). Bytes up to the hour of to_ms */
+    const uint8_t *days;
     bool needs_sum; /* return the points where a summary has no sum (sto_summary.has_sum) */
     bool final;     /* see sto_merge_cells; true for queries */
     /* series == NULL: only hours lo <= h < hi; hi INT32_MAX = no upper bound; both 0 = all */
@@ -38,6 +46,10 @@ struct sto_scan_spec {
     /* points before it are left out of sources all of whose generations are below cutoff_gen */
     int64_t cutoff_ms;
     uint64_t cutoff_gen; /* 0 = none are */
+    struct sto_keep
+        *keep;      /* points that have expired by these rules at now_ms are left out; NULL = none are */
+    int64_t now_ms; /* present time, for keep */
+    const struct sto_floors *floors; /* what they hide is left out; NULL = they hide nothing */
     /* account for what the scan holds (blocks, decoders, sources); outlives the scan; NULL = nothing is
      * counted. While it refuses, the scan keeps fewer blocks open and reads blocks repeatedly */
     struct ts_budget *memory;
@@ -76,7 +88,9 @@ struct sto_scan_spec {
 struct sto_row {
     struct sto_key key; /* its series and hour */
     size_t pos;         /* index into spec->series; 0 if that is NULL */
-    /* exact summary of the whole hour; cells is NULL then; borrowed until the next call */
+    /* hours of which it is: 1; a day of the store's zone has more, and then a summary, whose offsets count from the first hour, which is the key's */
+    uint8_t n_hours;
+    /* exact summary of the whole hour, or day; cells is NULL then; borrowed until the next call */
     const struct sto_summary *sum;
     /* otherwise the points within from_ms..to_ms, n >= 1; borrowed until the next call */
     const struct sto_cells *cells;
@@ -92,7 +106,7 @@ void sto_merge_free(struct sto_merge *m);
  * none of the series, or no time of the range, are not read. */
 int sto_merge_next(struct sto_merge *m, struct sto_row *out_row, struct ts_error *err);
 /** Read the points of the row for which sto_merge_next has just returned a summary: row->sum becomes NULL,
- * row->cells gets the points. 1, 0 = they have been deleted since, < 0 as for sto_merge_next. */
+ * row->cells gets the points; not of a day. 1, 0 = they have been deleted since, < 0 as for sto_merge_next. */
 int sto_merge_points(struct sto_merge *m, struct sto_row *row, struct ts_error *err);
 
 /* What a merge has read so far (for limits, explain and stats). */
@@ -100,6 +114,7 @@ struct sto_merge_counts {
     uint64_t n_points;    /* cells read from files and memstores, before merging and trimming */
     uint64_t n_rows;      /* rows they came from, one for each source */
     uint64_t n_summaries; /* rows answered by a summary */
+    uint64_t n_days;      /* and those of them that are days */
     uint64_t n_bytes;     /* bytes of the cells read, decoded */
     uint64_t n_tombs;     /* tombstones compared */
     uint64_t n_open_most; /* largest number of files that had a block open at the same time */

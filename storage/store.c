@@ -9,29 +9,13 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "base/mem.h"
-#include "storage/cells_shared.h"
 #include "storage/engine/cost.h"
 #include "storage/engine/engine.h"
-#include "storage/forget.h"
+#include "storage/store_int.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct sto_store {
-    struct sto_opts opts;
-    /* why it could not be opened for writing; code 0 = the caller wanted to read only */
-    struct ts_error read_only_why;
-    struct sto_catalog *catalog;
-    struct sto_engine *engine;
-    struct sto_cellmap *cells;
-    struct sto_shared_changes changes; /* of cells that are shared with a remote store */
-    struct sto_forget forget;          /* series without points */
-    _Atomic int64_t complete_from_ms;  /* see sto_set_complete_from */
-    int close_rc;                      /* of cells and catalog */
-    struct ts_error close_err;
-};
 
 /* --- callbacks for the engine --- */
 
@@ -43,14 +27,21 @@ static int sync_names(void *arg, struct ts_error *err)
 
 static void tidy(void *arg)
 {
-    const struct sto_store *st = arg;
+    struct sto_store *st = arg;
     (void)sto_catalog_tidy(st->catalog, NULL); /* the next sync_names reports a broken log */
+    sto_staging_tick(&st->staging);
 }
 
 static bool keeps(void *arg, const struct sto_series *s)
 {
     struct sto_store *st = arg;
     return st->opts.keeps_series && st->opts.keeps_series(st, s);
+}
+
+/* Files that are not handed over yet refer to series by their numbers. */
+static bool held(void *arg)
+{
+    return sto_staging_any(&((struct sto_store *)arg)->staging);
 }
 
 static void mentioned(void *arg, roaring_bitmap_t *const *ids)
@@ -82,6 +73,8 @@ static int must_be_there(const struct sto_store *st, const char *name, const cha
 static int ready(void *arg, const struct sto_engine_found *found, struct ts_error *err)
 {
     struct sto_store *st = arg;
+    if (!st->opts.read_only)
+        TS_TRY(sto_staging_open(&st->staging, st->opts.fs, st->opts.dir, st->opts.bulk_keep_ms, err));
     if (found->used) {
         TS_TRY(must_be_there(st, "catalog.log", "names of metrics and tags", err));
         TS_TRY(must_be_there(st, "cells.log", "annotations and metadata", err));
@@ -108,7 +101,13 @@ static int ready(void *arg, const struct sto_engine_found *found, struct ts_erro
     sto_cellmap_set_read_only_why(st->cells, &st->read_only_why);
     if (st->opts.log_grow_bytes)
         sto_cellmap_set_grow_bytes(st->cells, st->opts.log_grow_bytes);
-    return 0;
+    st->staging.catalog = st->catalog;
+    return sto_retain__open(st, err);
+}
+
+static struct sto_keep *keep(void *arg)
+{
+    return sto_retain_keep(arg);
 }
 
 static const struct sto_series *restore(void *arg, uint32_t id, uint32_t metric, const struct sto_tag *tags,
@@ -126,6 +125,12 @@ static uint32_t n_known(void *arg)
 {
     const struct sto_store *st = arg;
     return sto_series_n_on_disk(st->catalog);
+}
+
+static const struct sto_series *series_of(void *arg, uint32_t id)
+{
+    const struct sto_store *st = arg;
+    return sto_series_get(st->catalog, id);
 }
 
 static const struct sto_series *known(void *arg, uint32_t id, struct ts_error *err)
@@ -164,8 +169,10 @@ static bool names(void *arg, uint32_t series, struct sto_remote_tag *tags, struc
 static void closed(void *arg)
 {
     struct sto_store *st = arg;
+    sto_retain__close(st);
     int rc = sto_cellmap_close(st->cells, &st->close_err);
     int rc2 = sto_catalog_close(st->catalog, rc < 0 ? NULL : &st->close_err);
+    sto_staging_release(&st->staging);
     st->close_rc = rc < 0 ? rc : rc2;
     st->cells = NULL;
     st->catalog = NULL;
@@ -199,7 +206,6 @@ static int open_store(const struct sto_opts *opts, const struct ts_error *why, s
                       struct ts_error *err)
 {
     struct sto_store *st = ts_xcalloc(1, sizeof *st);
-    atomic_init(&st->complete_from_ms, INT64_MAX);
     st->opts = sto_opts_filled(opts);
     if (why)
         st->read_only_why = *why;
@@ -215,9 +221,12 @@ static int open_store(const struct sto_opts *opts, const struct ts_error *why, s
         .closed = closed,
         .on_fatal = opts->survive_sync_errors ? NULL : on_fatal,
         .names = names,
+        .series = series_of,
+        .keep = keep,
         .arg = st,
     };
-    st->forget = (struct sto_forget){.every_ms = opts->forget_every_ms, .keep = keeps, .arg = st};
+    st->forget =
+        (struct sto_forget){.every_ms = opts->forget_every_ms, .keep = keeps, .held = held, .arg = st};
     int rc = sto_engine_open(&st->opts, &owner, &st->engine, err);
     if (rc == TS_ECORRUPT)
         advise(err, opts->dir);
@@ -226,7 +235,7 @@ static int open_store(const struct sto_opts *opts, const struct ts_error *why, s
         return rc;
     }
     st->forget.catalog = st->catalog;
-    st->forget.engine = st->engine;
+    st->forget.engine = st->staging.engine = st->engine;
     atomic_store_explicit(&st->forget.ready, true, memory_order_release); /* partner: sto_forget_tick */
     *out_store = st;
     return 0;
@@ -276,17 +285,6 @@ int sto_close(struct sto_store *st, struct ts_error *err)
 struct sto_catalog *sto_store_catalog(struct sto_store *st)
 {
     return st->catalog;
-}
-
-void sto_set_complete_from(struct sto_store *st, int64_t from_ms)
-{
-    /* pairs with the load of a scan, which comes after the files of its snapshot were pinned */
-    atomic_store_explicit(&st->complete_from_ms, from_ms, memory_order_seq_cst);
-}
-
-int64_t sto_complete_from(const struct sto_store *st)
-{
-    return atomic_load_explicit(&st->complete_from_ms, memory_order_seq_cst);
 }
 
 struct sto_remote *sto_store_remote(const struct sto_store *st)
@@ -379,21 +377,6 @@ int sto_store_pump_forget(struct sto_store *st, struct ts_error *err)
     return sto_forget_now(&st->forget, &n, err);
 }
 
-int sto_ship(struct sto_store *st, struct ts_error *err)
-{
-    return sto_engine_ship(st->engine, err);
-}
-
-int sto_reship(struct sto_store *st, int32_t from_hour, int32_t to_hour, struct ts_error *err)
-{
-    return sto_engine_reship(st->engine, from_hour, to_hour, err);
-}
-
-int sto_drop_shipped(struct sto_store *st, int64_t before_ms, struct ts_error *err)
-{
-    return sto_engine_drop_shipped(st->engine, before_ms, err);
-}
-
 void sto_compact_soon(struct sto_store *st)
 {
     sto_engine_compact_soon(st->engine);
@@ -405,23 +388,27 @@ void sto_compact_soon(struct sto_store *st)
 struct sto_snap {
     struct sto_engine *e;
     struct sto_version *v;
-    const struct sto_store *remote_of; /* queries read its remote store too; NULL = there is none */
-    int64_t from_ms;                   /* points before it have expired */
-    struct sto_catalog *catalog;       /* its series stay in memory until */
-    unsigned reads;                    /* sto_catalog_read_end gets this number */
+    bool has_remote;             /* queries read a remote store too */
+    struct sto_keep *keep;       /* how long points are kept */
+    struct sto_floors *floors;   /* what was removed by that; NULL = nothing */
+    int64_t now_ms;              /* time of the snapshot */
+    int64_t from_ms;             /* points before it have expired, of whatever series */
+    struct sto_catalog *catalog; /* its series stay in memory until */
+    unsigned reads;              /* sto_catalog_read_end gets this number */
 };
 
 struct sto_snap *sto_snap_take(struct sto_store *st)
 {
     struct sto_snap *snap = ts_xmalloc(sizeof *snap);
     *snap = (struct sto_snap){.e = st->engine,
-                              .remote_of = st->opts.remote ? st : NULL,
-                              .from_ms = STO_MIN_TS_MS,
+                              .has_remote = st->opts.remote != NULL,
+                              .now_ms = ts_clock_ms(),
                               .catalog = st->catalog,
                               .reads = sto_catalog_read_begin(st->catalog)};
     snap->v = sto_engine_pin(st->engine);
-    if (st->opts.retention_ms)
-        snap->from_ms = ts_clock_ms() - st->opts.retention_ms;
+    snap->floors = sto_engine_floors(st->engine); /* after the version: they hide at least what it lacks */
+    snap->keep = sto_retain_keep(st);
+    snap->from_ms = sto_keep_first_ms(snap->keep, snap->now_ms);
     return snap;
 }
 
@@ -430,6 +417,8 @@ void sto_snap_release(struct sto_snap *snap)
     if (!snap)
         return;
     sto_engine_unpin(snap->e, snap->v);
+    sto_floors_unref(snap->floors);
+    sto_keep_unref(snap->keep);
     sto_catalog_read_end(snap->catalog, snap->reads);
     ts_free(snap);
 }
@@ -438,10 +427,17 @@ void sto_snap_release(struct sto_snap *snap)
 static struct sto_scan_spec unexpired(const struct sto_snap *snap, const struct sto_scan_spec *spec)
 {
     struct sto_scan_spec s = *spec;
-    if (s.from_ms < snap->from_ms) {
-        if (s.whole_hours && snap->from_ms <= s.to_ms)
-            s.whole_hours += sto_hour(snap->from_ms) - sto_hour(s.from_ms);
-        s.from_ms = snap->from_ms;
+    s.keep = sto_keep_n_rules(snap->keep) ? snap->keep : NULL;
+    s.now_ms = snap->now_ms;
+    s.floors = snap->floors;
+    int64_t from_ms = s.from_ms < snap->from_ms ? snap->from_ms : s.from_ms;
+    if (s.keep && s.series && !s.note) /* files before it need not be looked at; annotations do not expire */
+        from_ms = sto_keep_any_ms(s.keep, s.series, s.n_series, from_ms, s.now_ms);
+    if (s.from_ms < from_ms) {
+        int64_t skipped = from_ms <= s.to_ms ? (int64_t)sto_hour(from_ms) - sto_hour(s.from_ms) : 0;
+        s.whole_hours = s.whole_hours ? s.whole_hours + skipped : NULL;
+        s.days = s.days ? s.days + skipped : NULL;
+        s.from_ms = from_ms;
     }
     return s;
 }
@@ -450,9 +446,14 @@ int sto_scan(struct sto_snap *snap, const struct sto_scan_spec *spec, struct sto
              struct ts_error *err)
 {
     struct sto_scan_spec s = unexpired(snap, spec);
-    bool both = snap->remote_of && !s.local_only && s.from_ms < sto_complete_from(snap->remote_of);
+    bool both = !s.local_only && s.from_ms < sto_snap_complete_from(snap);
     return both ? sto_engine_scan_both(snap->e, snap->v, &s, out_scan, err)
                 : sto_version_scan(snap->v, &s, out_scan, err);
+}
+
+int64_t sto_snap_complete_from(const struct sto_snap *snap)
+{
+    return snap->has_remote ? sto_version_complete_from(snap->v) : INT64_MIN;
 }
 
 static const struct sto_series *snap_series(void *catalog, uint32_t id)
@@ -479,8 +480,8 @@ size_t sto_snap_owners(const struct sto_snap *snap, struct sto_owner_size *out, 
 
 bool sto_snap_time_range(struct sto_snap *snap, int64_t *out_min_ms, int64_t *out_max_ms)
 {
-    bool any = snap->remote_of ? sto_engine_time_range(snap->e, snap->v, out_min_ms, out_max_ms)
-                               : sto_version_time_range(snap->v, out_min_ms, out_max_ms);
+    bool any = snap->has_remote ? sto_engine_time_range(snap->e, snap->v, out_min_ms, out_max_ms)
+                                : sto_version_time_range(snap->v, out_min_ms, out_max_ms);
     *out_min_ms = *out_min_ms < snap->from_ms ? snap->from_ms : *out_min_ms;
     return any && *out_min_ms <= *out_max_ms;
 }

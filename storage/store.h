@@ -20,9 +20,12 @@
 #include "base/conf.h"
 #include "base/fs.h"
 #include "base/pool.h"
+#include "storage/bulk.h" /* bulk loads */
 #include "storage/catalog/catalog.h"
 #include "storage/fsck.h" /* check and repair of a stopped store */
 #include "storage/opts.h"
+#include "storage/refusals.h"
+#include "storage/retain.h" /* rules of retention */
 #include "storage/writer.h"
 #include "storage/scan.h"
 #include "storage/sizes.h"
@@ -61,10 +64,11 @@ int sto_open(const struct sto_opts *opts, struct sto_store **out_store, struct t
 int sto_close(struct sto_store *st, struct ts_error *err);
 /** The catalog: names and series of the store. Borrowed until sto_close. */
 struct sto_catalog *sto_store_catalog(struct sto_store *st);
-/** Promise that from a time on everything that the remote store has was put here and is still here, so that scans of such times do not read it;
- * INT64_MAX: of no time, as at first. Raise it before sto_drop_shipped. Any thread. */
-void sto_set_complete_from(struct sto_store *st, int64_t from_ms);
-/** That time. Any thread. */
+/** Say whether nobody else writes the series that are put here, so that scans of recent times need not read the remote store;
+ * sto_engine_set_sole_writer. */
+int sto_set_sole_writer(struct sto_store *st, bool on, struct ts_error *err);
+/** The time from which on everything that the remote store has was put here and is still here, and all of its series are in the catalog;
+ * INT64_MAX: it is not known. The first holds for snapshots that exist already, too, the second until the store is closed. Any thread. */
 int64_t sto_complete_from(const struct sto_store *st);
 /** The remote store behind this one (opts.remote); NULL if there is none. Borrowed until sto_close. */
 struct sto_remote *sto_store_remote(const struct sto_store *st);
@@ -119,6 +123,8 @@ int sto_store_pump_forget(struct sto_store *st, struct ts_error *err);
 int sto_ship(struct sto_store *st, struct ts_error *err);
 /** Ship again what was shipped of these hours (since 1970), inclusive, and is still here; sto_engine_reship. */
 int sto_reship(struct sto_store *st, int32_t from_hour, int32_t to_hour, struct ts_error *err);
+/** Rows that the remote store has refused for good, the newest first, at most max; sto_engine_refused. */
+size_t sto_refused_rows(struct sto_store *st, struct sto_refused_row *out, size_t max);
 /** Remove files whose points are before a time and were all shipped before it; sto_engine_drop_shipped. Errors of the manifest.
  * Blocks. */
 int sto_drop_shipped(struct sto_store *st, int64_t before_ms, struct ts_error *err);
@@ -128,12 +134,15 @@ void sto_compact_soon(struct sto_store *st);
 /* --- reading --- */
 struct sto_snap;
 /** Pin the current version: its files and memstores. A flush that happens meanwhile neither hides a point nor
- * shows it twice. The snapshot starts retention_ms before the present time; scans return no older points.
+ * shows it twice. Scans return no points that have expired at the present time, by the rules of retention (retain.h).
  * Series found while it is held stay in memory (as after sto_catalog_read_begin). Release it with
  * sto_snap_release. Any thread; O(1), does no I/O. */
 struct sto_snap *sto_snap_take(struct sto_store *st);
 /** Release the version. NULL is ignored. */
 void sto_snap_release(struct sto_snap *snap);
+/** The time from which on scans of the snapshot do not read the remote store, a full hour; INT64_MAX: they always do, INT64_MIN: there is
+ * none. */
+int64_t sto_snap_complete_from(const struct sto_snap *snap);
 /** Scan the rows of the selected series in key order. Several threads may run scans of one snapshot at the
  * same time. With a remote store this fetches what it has of them first: errors of storage/remote.h; TS_EBUSY in a thread
  * that must not wait; TS_EINVAL if spec->series is NULL. */

@@ -44,6 +44,11 @@ const struct ts_conf_key sto_conf_keys[] = {
         "Points are written to files when they have been in memory for this long, even if memory is not "
         "full. 0 = never.",
         TO(flush_age_ms), .factor = 1000),
+    TS_KEY_INT(
+        "bulk_keep_s", "86400", 60, 31622400,
+        "The staging folder of tsd import --bulk is removed when no import has used it for so many seconds; "
+        "until then an interrupted import can be continued, and no series is forgotten.",
+        TO(bulk_keep_ms), .factor = 1000),
     TS_KEY_BYTES(
         "queue_bytes", "16M", 1 << 20, (int64_t)1 << 36,
         "Memory of points on their way between two workers. Above 75 % of it sockets are not read until "
@@ -54,6 +59,24 @@ const struct ts_conf_key sto_conf_keys[] = {
         "Memory of the cache of index pages; other pages are read again when they are needed. 0 = 256M, "
         "or a sixteenth of memory_limit if that is less.",
         TO(index_cache_bytes)),
+    TS_KEY_INT("counter_ids_max", "10000", 1, 1000000,
+               "Most ids of clients that are remembered at a time in each shard, so that increments which a "
+               "client repeats are "
+               "recognised; see Counters in docs/PROTOCOL.md. Further ids are refused.",
+               TO(max_ids)),
+    TS_KEY_INT(
+        "counter_ids_max_per_address", "0", 0, 1000000,
+        "The same of one client address, so that no client takes the room of others; an IPv6 network "
+        "(/64) is one address. 0 = a quarter of counter_ids_max. Raise it if many clients come through "
+        "one proxy.",
+        TO(max_client_ids)),
+    TS_KEY_INT(
+        "counter_ids_kept_h", "168", 1, 24 * 366,
+        "An id may be used for this long after the client made it; afterwards its increments are refused.",
+        TO(ids_kept_s), .factor = 3600),
+    TS_KEY_BYTES("counter_ids_bytes", "0", 0, 32 << 20,
+                 "Memory for ids of clients. 0 = 32M, or a 256th of memory_limit if that is less.",
+                 TO(ids_bytes)),
     TS_KEY_INT("shards", "16", 1, 4096,
                "Number of shards of a new store (a power of two, fixed for its life); each belongs to one "
                "worker. Use 64 on a large machine.",
@@ -61,11 +84,20 @@ const struct ts_conf_key sto_conf_keys[] = {
     TS_KEY_INT(
         "max_series", "0", 0, 2147483648,
         "Most series of the store; points of further series are refused while those of known series are "
-        "accepted. A series uses about 200 bytes of memory, more with long names. 0 = as many as "
+        "accepted. Up to 1,024 series of the daemon's own figures (self_metrics) do not count. A series uses "
+        "about 200 bytes of memory, more with long names. 0 = as many as "
         "memory_limit allows: names and series together use at most 30 % of it, whatever max_series is.",
         TO(max_series)),
     TS_KEY_INT("retention_days", "0", 0, 3650000,
-               "Older points appear in no answer; their files are deleted an hour later. 0 = keep for ever."),
+               "Older points appear in no answer, and are not taken; their files are deleted an hour later. "
+               "Rules of retention "
+               "come first. 0 = keep for ever."),
+    TS_KEY_STR(
+        "retention_rules", "",
+        "How long points of some series are kept: rules METRIC [TAG=VALUE]... points=DURATION, separated by "
+        "semicolons, as in cpu.* host=web* points=30d; audit.* points=forever. The first rule that matches a "
+        "series applies. Rules that were set with tsd retention come before these.",
+        TO(retention_rules)),
     TS_KEY_INT(
         "forget_series_h", "6", 0, 24 * 366,
         "Interval at which series whose points have all expired or were deleted are forgotten, and then "

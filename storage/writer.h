@@ -35,6 +35,26 @@ int sto_writer_fd(const struct sto_writer *writer);
  * and one body a worker at most. */
 bool sto_writer_ready(struct sto_writer *writer);
 
+/* --- additions that a client numbers (docs/PROTOCOL.md "Counters", engine/once.h) --- */
+
+/** Number of a new stream, for struct sto_stream: higher than those of all streams before it. Any thread. */
+uint64_t sto_writer_stream(struct sto_writer *writer);
+/** As sto_writer_batch, but the batch has room for a part of n additions (at most STO_BATCH_POINTS) of that stream, which the caller adds at
+ * once with sto_batch_part. The points of a batch that sto_writer_batch has returned before may have been sent. */
+struct sto_batch *sto_writer_batch_part(struct sto_writer *writer, const struct sto_series *series,
+                                        const struct sto_stream *stream, uint32_t n);
+/* A sequence of a stream was refused; parts of it that belong to other shards may have been added. */
+struct sto_refused {
+    const struct sto_stream *stream; /* borrowed until return */
+    uint64_t seq;                    /* the lowest one that was refused in a batch */
+    const char *why;                 /* what the client should do; static */
+    bool forgotten;                  /* repeating it is in vain: the id is too old */
+};
+typedef void (*sto_refused_fn)(void *arg, const struct sto_refused *refused);
+/** Set what is called in the thread of the writer, from any function of this header, for a sequence that an owner refused; before the barrier
+ * that was requested after it is answered. */
+void sto_writer_on_refused(struct sto_writer *writer, sto_refused_fn fn, void *arg);
+
 enum sto_level {
     STO_LEVEL_LOG,     /* written to the log with write(2) and visible to queries */
     STO_LEVEL_DISK,    /* logs synced */

@@ -118,6 +118,32 @@ static const struct tsd_cmd commands[] = {
                  "'time={time_hour},metric=weather.{},value={temp},value={humid},station={origin}'\n"
                  "tsd export --data ./old | tsd import --data ./new -",
      .run = tsd_import_run},
+    {.name = "replace",
+     .also = "correct overwrite",
+     .summary = "Replace the points of a range of series by those of files, all at once.",
+     .usage = "FILE... --series METRIC{FILTERS} --from TIME --to TIME [--host HOST] [--port PORT] [options]",
+     .opts = tsd_replace_opts,
+     .details = "For values that are computed again. The points that the series have from --from to --to, "
+                "both inclusive, "
+                "are deleted, and those of\n"
+                "the files are there instead. Queries see the old points or the new ones, never both and "
+                "never none, also "
+                "after a crash. If a line is\n"
+                "refused, or a point lies outside of what is replaced, nothing changes. Rollups, histograms "
+                "and annotations "
+                "stay as they are.\n"
+                "\n"
+                "Files are read, sorted and handed over as by tsd import --bulk, on the daemon's machine; "
+                "from elsewhere, "
+                "send the points by PUT\n"
+                "/api/series. The daemon needs query_allow_delete = true. With remote = hbase the rows in "
+                "HBase change one "
+                "after the other afterwards.\n"
+                "Formats and mappings are described by tsd import --help.",
+     .examples =
+         "tsd replace --series 'web.hits{domain=a.example}' --from 2026/11/01 --to '2026/11/01 23:59:59' "
+         "recomputed.txt",
+     .run = tsd_replace_run},
     {.name = "export",
      .also = "dump backup",
      .summary = "Print points as lines that tsd import restores bit for bit.",
@@ -183,7 +209,9 @@ static const struct tsd_cmd commands[] = {
               "find [KIND] QUERY...\n"
               "treesync [ID]\n"
               "treepurge ID [definition]\n"
-              "grep|assign|rename|delete|fsck ... --hbase [--config FILE] [--gateways LIST]",
+              "metasync | metapurge --hbase\n"
+              "grep|assign|rename|delete|fsck|treesync|treepurge ... --hbase "
+              "[--config FILE] [--gateways LIST]",
      .opts = tsd_uid_opts,
      .details = "KIND is metrics, tagk or tagv; without it all kinds are searched. An id is printed as "
                 "OpenTSDB prints it: the bytes\n"
@@ -198,14 +226,21 @@ static const struct tsd_cmd commands[] = {
                 "place:b*n, name=web01, name:/^web/i.\n"
                 "\n"
                 "Branches of trees (/api/tree) are computed from their rules at each request, so treesync "
-                "has nothing to do.\n"
+                "has nothing to do without --hbase.\n"
                 "treepurge ID definition deletes a tree with its rules.\n"
                 "\n"
                 "With --hbase the names are those of OpenTSDB's table in HBase (remote = hbase), other "
                 "writers may use it meanwhile, and a\n"
                 "daemon follows within ten minutes. delete removes a name, its id and its metadata, never "
                 "its points. fsck accepts\n"
-                "delete_unknown too, as in OpenTSDB; what it finds and repairs is part of tsd fsck --hbase.",
+                "delete_unknown too, as in OpenTSDB; what it finds and repairs is part of tsd fsck --hbase. "
+                "metasync makes the metadata\n"
+                "that OpenTSDB's searches need (UIDMeta, TSMeta, counters) for all series that have points, "
+                "and metapurge deletes all of\n"
+                "it, also texts of users. treesync stores branches and leaves for OpenTSDB: it "
+                "applies the rules of all enabled trees,\n"
+                "or of one, to all series that have metadata. treepurge deletes what is stored of "
+                "a tree.",
      .examples = "tsd uid metrics web.hits\n"
                  "tsd uid rename tagv web01 web1 --data ./data\n"
                  "tsd uid set tagv EDDF place 'Frankfurt am Main' && tsd uid find place:frankfurt",
@@ -230,6 +265,29 @@ static const struct tsd_cmd commands[] = {
      .examples = "tsd metric set shop.orders kind=count unit=orders\n"
                  "tsd metric show shop.orders",
      .run = tsd_metric_run},
+    {.name = "retention",
+     .also = "retain expire ttl",
+     .summary = "List or change how long points are kept, by metric and tags.",
+     .usage = "[list]\n"
+              "add METRIC [TAG=VALUE ...] points=DURATION [--at N]\n"
+              "remove METRIC [TAG=VALUE ...] points=DURATION\n"
+              "set RULE...",
+     .opts = tsd_retention_opts,
+     .details =
+         "The first rule that matches a series applies: those that were set with this command, then those of "
+         "the "
+         "key retention_rules, then retention_days. A * in a metric or value is any number of characters. "
+         "Durations are 1h and longer, as 36h, 30d, 2y, or forever.\n"
+         "\n"
+         "A change takes effect at once: expired points are in no answer and are refused when they are sent. "
+         "What "
+         "has been expired for an hour is removed for good, so look at a change with --dry-run first.\n"
+         "\n"
+         "set replaces all rules that were set; each RULE is one word in quotes.",
+     .examples = "tsd retention add 'cpu.*' host='web*' points=30d --dry-run\n"
+                 "tsd retention add '*' env=test points=7d\n"
+                 "tsd retention --explain",
+     .run = tsd_retention_run},
     {.name = "mkmetric",
      .summary = "Create metrics: tsd uid assign metrics.",
      .usage = "NAME...",
@@ -352,6 +410,7 @@ static const struct tsd_cmd commands[] = {
      .opts = tsd_metrics_opts,
      .details = "PATTERN is a part of the name, or a pattern for the whole name: * stands for any text, ? "
                 "for one character.\n"
+                "Without PATTERN, what the daemon measures about itself (tsd.*) is left out.\n"
                 "A daemon that does not keep these figures lists names alone.",
      .examples = "tsd metrics 'web.*' --sort bytes\n"
                  "tsd metrics cpu --format csv",
@@ -421,17 +480,19 @@ static const struct tsd_cmd commands[] = {
          "moved to DIR/damaged, never deleted.\n"
          "A lost point may have overwritten an older one, which is "
          "visible again then.\n\n"
-         "--hbase reads tsdb-uid and tsdb, while OpenTSDB and tsd use them. Each kind of fault is counted, "
-         "and with --verbose each "
-         "one is listed:\n"
-         "  --fix          old_encoding, irregular_column, repeated_point, unsorted_appends, long_integer, "
-         "uid_counter,\n"
-         "                 counter_low, no_reverse, no_forward, shared_id, other_name, second_id\n"
+         "--hbase reads tsdb-uid, tsdb and the tables of rollups, while OpenTSDB and tsd use them. Each kind "
+         "of "
+         "fault is counted,\n"
+         "and with --verbose each one is listed:\n"
+         "  --fix          wrong_salt, old_encoding, irregular_column, repeated_point, unsorted_appends, "
+         "long_integer,\n"
+         "                 uid_counter, counter_low, no_reverse, no_forward, shared_id, other_name, "
+         "second_id\n"
          "  --duplicates   duplicate_point\n"
          "  --delete       values: bad_value; columns: bad_column, bad_annotation; rows: bad_key; orphans: "
          "orphan; unknown:\n"
          "                 unknown_column, uid_column\n"
-         "  nothing        wrong_salt, unreadable_row, uid_length, future_column, random_ids\n"
+         "  nothing        unreadable_row, uid_length, future_column, random_ids\n"
          "What was written less than ten minutes ago is not changed. docs/OPERATIONS.md explains each fault.",
      .exits = "0 clean, 1 repaired, 4 damage left, 8 it could not be done, 2 wrong usage",
      .examples = "tsd fsck --data ./data\n"

@@ -165,10 +165,12 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
     d->protocols = tsd_protocols;
     TS_TRY(tsd_settings_load(conf, &d->set, err));
     TS_TRY(tsd_hbase_load(conf, &d->hbase_set, err));
+    TS_TRY(tsd_hbase_load_rollups(conf, &d->hbase_set, err));
     d->hbase_set.opts.histogram_codec = d->set.histograms.on ? d->set.histograms.codec : -1;
     TS_TRY(tsd_hbase_rules(conf, &d->set.rules, err));
     TS_TRY(server_check_descriptors(d->set.n_workers, err));
     ts_tz_set_default(d->set.zone);
+    tsd_views_init(&d->views, d->set.views_folder, d->set.data, d->set.n_views);
     tsd_record_set_max_bytes(d->set.annotation_max_bytes);
     ts_json_set_max_values(d->set.json_max_values);
     tsd_memory_init(&d->memory, &d->set);
@@ -180,6 +182,8 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
     opts.n_writers = d->set.n_workers;
     if (!opts.memstore_bytes)
         opts.memstore_bytes = tsd_memory_memstore_bytes(&d->set);
+    if (!opts.ids_bytes)
+        opts.ids_bytes = tsd_memory_counter_ids_bytes(&d->set);
     if (!opts.index_cache_bytes)
         opts.index_cache_bytes = tsd_memory_index_cache_bytes(&d->set);
     if (!opts.merge_memory_bytes)
@@ -272,6 +276,7 @@ static int server_stop(struct server *s, struct ts_error *err)
     tsd_rollups_release(&d->set.rollups);
     tsd_queries_free(d->queries);
     tsd_peers_release(&d->peers);
+    tsd_views_release(&d->views);
     tsd_series_total_release(&d->new_series);
     tsd_memory_reset_allocator();
     tsd_hbase_unwatch(d->hbase);

@@ -115,6 +115,27 @@ static int find_metric(struct searching *s, const struct qry_plan *visible, stru
     return find_plan(s, &plan, err);
 }
 
+/* Rollups that the remote store may have, beside the n that the catalog has: those of every interval and aggregator that is configured. */
+static int find_remote_rollups(struct searching *s, const struct qry_plan *visible,
+                               const struct qry_internal_metric *list, size_t n, struct ts_error *err)
+{
+    const struct qry_spec *spec = visible->spec;
+    struct ts_slice *names;
+    size_t n_names;
+    if (!spec->rollups || !qry_view_remote(spec->view))
+        return 0;
+    qry_rollup_names(spec->rollups, qry_view_name(spec->view, STO_UID_METRIC, visible->metric),
+                     visible->arena, &names, &n_names);
+    for (size_t i = 0; i < n_names; i++) {
+        size_t k = 0;
+        while (k < n && !ts_slice_eq(list[k].name, names[i]))
+            k++;
+        if (k == n)
+            TS_TRY(find_metric(s, visible, names[i], true, err));
+    }
+    return 0;
+}
+
 /* Find the rollups that belong to the series of a plan. */
 static int find_rollups(struct searching *s, const struct qry_plan *visible, struct ts_error *err)
 {
@@ -127,7 +148,7 @@ static int find_rollups(struct searching *s, const struct qry_plan *visible, str
     for (size_t i = 0; i < n; i++)
         if (list[i].parts.kind == STO_INTERNAL_ROLLUP)
             TS_TRY(find_metric(s, visible, list[i].name, true, err));
-    return 0;
+    return find_remote_rollups(s, visible, list, n, err);
 }
 
 /* Find the buckets of histograms that belong to the series of a plan. */
@@ -161,6 +182,39 @@ static int find_sub(struct searching *s, const struct qry_spec *spec, size_t ind
     if (rc == 0 && (kinds & QRY_KIND_POINTS))
         rc = find_plan(s, &plan, err);
     ts_arena_release(&arena);
+    return rc;
+}
+
+static int select_sub(const struct qry_spec *spec, size_t index, struct qry_budget *budget,
+                      roaring_bitmap_t *set, struct ts_error *err)
+{
+    struct ts_arena arena;
+    struct qry_plan plan;
+    ts_arena_init(&arena, 0);
+    arena.budget = budget->memory;
+    int rc = qry_plan_select(spec, index, NULL, 0, budget, &arena, &plan, err);
+    for (size_t i = 0; rc == 0 && i < plan.n; i++)
+        if (!qry_series_foreign(plan.series[i]))
+            roaring_bitmap_add(set, plan.series[i]->id);
+    ts_arena_release(&arena);
+    return rc;
+}
+
+int qry_series_select(struct sto_store *st, const struct qry_spec *spec, struct qry_limit *limit,
+                      roaring_bitmap_t *set, struct ts_error *err)
+{
+    struct qry_budget budget;
+    struct qry_view view;
+    struct qry_spec copy;
+    struct ts_error why;
+    int rc = 0;
+    spec = qry_view_use(&view, st, limit, spec, &copy);
+    qry_budget_init(&budget, limit);
+    for (size_t i = 0; i < spec->n_subs && rc == 0; i++)
+        rc = select_sub(spec, i, &budget, set, err);
+    qry_view_unuse(&view, spec);
+    if (rc < 0 && qry_budget_result(&budget, &why) < 0 && err)
+        *err = why;
     return rc;
 }
 

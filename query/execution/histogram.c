@@ -80,7 +80,8 @@ int qry_plan_buckets(const struct qry_plan *visible, int64_t from_ms, int64_t to
                                    .series = visible->series,
                                    .n_series = visible->n,
                                    .from_ms = from_ms,
-                                   .to_ms = to_ms};
+                                   .to_ms = to_ms,
+                                   .useful_from_ms = qry_select_first(visible->spec, visible->sub)};
     TS_TRY(qry_view_add_buckets(view, &ask, budget, err));
     qry_buckets_find(view, metric, visible->arena, out);
     return 0;

@@ -123,6 +123,7 @@ struct qry_series qry_labels_series(const struct qry_view *view, const struct qr
                                     const struct qry_group *g, const struct qry_labels *l)
 {
     return (struct qry_series){.sub = p->index,
+                               .view = view,
                                .metric = qry_view_name(view, STO_UID_METRIC, p->shown_metric),
                                .tags = l->tags,
                                .n_tags = l->n_tags,

@@ -172,6 +172,8 @@ static int select_series(struct qry_view *view, const struct qry_last_request *a
     int64_t hours = (STO_MAX_TS_MS - TS_DAY_MS) / TS_HOUR_MS;
     if (ask->back_scan_hours > 0 && ask->back_scan_hours < hours)
         remote.from_ms = (ask->at_on ? ask->at_ms : ask->now_ms) - (ask->back_scan_hours + 1) * TS_HOUR_MS;
+    /* without a limit of time series that have points since then are looked for */
+    remote.useful_from_ms = remote.from_ms > STO_MIN_TS_MS ? remote.from_ms : remote.to_ms;
     int rc = qry_view_add(view, &remote, budget, set, err);
     if (rc < 0)
         roaring_bitmap_free(set);
@@ -399,7 +401,7 @@ static int64_t floor_hour(int64_t t)
 static int search(struct latest_run *r, struct ts_pool *pool, const struct qry_last_request *ask,
                   struct ts_error *err)
 {
-    int64_t lo, hi, hours = FIRST_WINDOW_HOURS;
+    int64_t lo, hi, hours = FIRST_WINDOW_HOURS, local = sto_snap_complete_from(r->snap);
     if (!sto_snap_time_range(r->snap, &lo, &hi))
         return 0;
     lo = floor_hour(lo);
@@ -416,6 +418,8 @@ static int search(struct latest_run *r, struct ts_pool *pool, const struct qry_l
     for (r->to_ms = hi; r->n_left && r->to_ms > lo; r->to_ms = r->from_ms) {
         int64_t top = floor_hour(r->to_ms - 1) + TS_HOUR_MS, room = (top - lo) / TS_HOUR_MS;
         r->from_ms = hours < room ? top - hours * TS_HOUR_MS : lo;
+        if (r->to_ms > local && r->from_ms < local) /* what is here is read first, and may suffice */
+            r->from_ms = local;
         TS_TRY(read_window(r, pool, err));
         drop_done(r);
         hours = hours < INT64_MAX / WINDOW_GROWTH ? hours * WINDOW_GROWTH : hours;

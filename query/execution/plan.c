@@ -3,8 +3,10 @@
  */
 #include "query/execution/plan.h"
 
+#include "base/array.h"
 #include "base/hash.h"
 #include "query/breakdowns/breakdown.h"
+#include "query/execution/days.h"
 #include "query/execution/rollup.h"
 #include "query/execution/select.h"
 #include "query/ids.h"
@@ -43,16 +45,10 @@ size_t qry_plan_chunk(size_t n_series, int64_t n_hours, bool sums)
     return chunk > CHUNK_MAX_SERIES ? CHUNK_MAX_SERIES : chunk;
 }
 
-static int cmp_u32(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static int cmp_series_id(const void *a, const void *b)
 {
     const struct sto_series *const *x = a, *const *y = b;
-    return cmp_u32(&(*x)->id, &(*y)->id);
+    return ts_cmp_u32(&(*x)->id, &(*y)->id);
 }
 
 /* Order of a series' key in OpenTSDB's table: metric (the same here), then tag ids. */
@@ -128,6 +124,7 @@ static int from_filters(struct qry_view *view, struct qry_plan *p, struct qry_bu
                                  .explicit_tags = sub->explicit_tags,
                                  .must_exist = p->spec->values_must_exist};
     qry_select_range(p->spec, sub, &what.from_ms, &what.to_ms);
+    what.useful_from_ms = qry_select_first(p->spec, sub);
     if (view->remote)
         TS_TRY(qry_rollup_metrics(p->spec, sub, p->arena, &what.internal, &what.n_internal, err));
     rc = qry_select_filters(view, &what, budget, p->arena, &set, err);
@@ -154,7 +151,7 @@ static int grouping_keys(struct qry_view *view, struct qry_plan *p, const struct
     for (size_t i = 0; i < sub->n_filters; i++)
         if (sub->filters[i].group_by)
             TS_TRY(qry_select_tagk(view, sub->filters[i].tagk, &p->keys[p->n_keys++], err));
-    qsort(p->keys, p->n_keys, sizeof *p->keys, cmp_u32);
+    qsort(p->keys, p->n_keys, sizeof *p->keys, ts_cmp_u32);
     size_t n = 0;
     for (size_t i = 0; i < p->n_keys; i++)
         if (!n || p->keys[n - 1] != p->keys[i])
@@ -411,6 +408,8 @@ void qry_plan_clip(struct sto_snap *snap, struct qry_plan *p)
 int qry_plan_whole_hours(struct qry_plan *p, size_t *out_n, struct ts_error *err)
 {
     *out_n = 0;
+    p->whole_hours = NULL;
+    p->days = NULL;
     if (p->scan_from_ms >= p->scan_to_ms)
         return 0;
     int32_t h0 = sto_hour(p->scan_from_ms), h1 = sto_hour(p->scan_to_ms - 1);
@@ -440,7 +439,7 @@ static int hours_of_buckets(struct qry_plan *p, struct ts_error *err)
         qry_grid_whole_hours(&p->grid, sto_hour(p->scan_from_ms), n, p->whole_hours);
     if (n && !memchr(p->whole_hours, 1, n))
         p->whole_hours = NULL;
-    return 0;
+    return qry_plan_days_of_buckets(p, err);
 }
 
 /* --- pieces --- */
@@ -515,7 +514,7 @@ static int cut_groups(struct qry_plan *p, struct ts_error *err)
     if (first[p->n_pieces] < at)
         first[++p->n_pieces] = (uint32_t)at;
     for (size_t i = 0; i < p->n_pieces; i++)
-        qsort(order + first[i], first[i + 1] - first[i], sizeof *order, cmp_u32);
+        qsort(order + first[i], first[i + 1] - first[i], sizeof *order, ts_cmp_u32);
     p->piece_at = order;
     p->piece_first = first;
     return 0;
@@ -524,19 +523,8 @@ static int cut_groups(struct qry_plan *p, struct ts_error *err)
 int qry_plan_range(struct sto_snap *snap, struct qry_plan *p, struct ts_error *err)
 {
     const struct qry_downsample *ds = &p->sub->downsample;
-    /* whole seconds, and one more at the end */
-    int64_t start = ts_floor_div(p->spec->start_ms, 1000) * 1000;
-    int64_t end = ts_floor_div(p->spec->end_ms, 1000) * 1000 + 1000;
     int64_t step = ds->on && !ds->all ? ds->interval_ms : 0;
-    if (step) {
-        int64_t s = ts_floor_div(start - ts_floor_mod(start, step), 1000) * 1000;
-        p->from_ms = floor_hour(s);
-        int64_t e = end + ts_floor_div(step - ts_floor_mod(end, step), 1000) * 1000;
-        p->to_ms = floor_hour(e + TS_HOUR_MS - 1);
-    } else {
-        p->from_ms = floor_hour(start);
-        p->to_ms = floor_hour(end) + TS_HOUR_MS;
-    }
+    qry_select_hours(p->spec, p->sub, &p->from_ms, &p->to_ms);
     qry_plan_clip(snap, p);
     if (ds->on) {
         /* calendar steps of several units are counted from the beginning requested, not from the data */
@@ -569,6 +557,7 @@ struct sto_scan_spec qry_plan_scan(const struct qry_plan *p)
                                   .from_ms = p->scan_from_ms,
                                   .to_ms = p->scan_to_ms - 1,
                                   .whole_hours = p->whole_hours,
+                                  .days = p->days,
                                   .final = true};
 }
 
@@ -583,7 +572,8 @@ struct qry_reading qry_plan_reading(const struct qry_plan *p, struct sto_snap *s
                                 .n = p->n,
                                 .from_ms = p->scan_from_ms,
                                 .to_ms = p->scan_to_ms,
-                                .whole_hours = p->whole_hours};
+                                .whole_hours = p->whole_hours,
+                                .days = p->days};
 }
 
 int qry_plan_afford(const struct qry_plan *p, struct sto_snap *snap, struct qry_budget *budget,

@@ -179,6 +179,8 @@ static uint64_t set_slice(struct reader *rd, size_t first, int64_t from_ms, uint
     spec->to_ms = last_ms;
     if (r->whole_hours)
         spec->whole_hours = r->whole_hours + (hour_of(from_ms) - hour_of(r->from_ms));
+    if (spec->days)
+        spec->days = r->days + (hour_of(from_ms) - hour_of(r->from_ms));
     if (from_ms == r->from_ms && n) {
         spec->n_series = n < r->n - first ? (size_t)n : r->n - first;
         return spec->n_series * n_hours;
@@ -253,6 +255,8 @@ int qry_read(struct qry_reading *r, struct ts_error *err)
                                    .from_ms = r->from_ms,
                                    .to_ms = r->to_ms - 1,
                                    .whole_hours = r->whole_hours,
+                                   /* conditions may need the points of a summary, and a day has too many */
+                                   .days = r->where && r->where->n ? NULL : r->days,
                                    .needs_sum = r->needs_sum,
                                    .final = true,
                                    .look = look,

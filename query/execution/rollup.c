@@ -6,14 +6,17 @@
  * bucket, whatever offsets the zone has.
  */
 #include "query/execution/rollup.h"
+#include "query/execution/select.h"
 
 #include "query/aggregators/agg.h"
 #include "query/filters/filter.h"
 #include "query/execution/internal_metric.h"
 #include "query/execution/rate.h"
+#include "query/execution/select.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define ZONE_STEP_MS 900000ll /* offsets of zones are multiples of 15 minutes */
 
@@ -105,6 +108,28 @@ static void add_name(struct ts_slice *list, size_t *n, const struct sto_internal
     ts_buf_release(&name);
 }
 
+void qry_rollup_names(const struct qry_rollups *conf, struct ts_slice metric, struct ts_arena *arena,
+                      struct ts_slice **out, size_t *out_n)
+{
+    size_t n_aggs = 0;
+    *out_n = 0;
+    while (conf->on && conf->aggs && conf->aggs[n_aggs])
+        n_aggs++;
+    *out = ts_arena_alloc(arena, (2 * conf->n_steps * n_aggs + 1) * sizeof **out);
+    for (size_t i = 0; i < 2 * conf->n_steps * n_aggs; i++) {
+        char spec[64], name[32];
+        size_t len = 0;
+        for (const char *p = conf->aggs[i / 2 % n_aggs]; *p && len < sizeof name - 1; p++)
+            name[len++] = (char)(*p >= 'A' && *p <= 'Z' ? *p + 32 : *p);
+        name[len] = 0;
+        (void)snprintf(spec, sizeof spec, "%s-%s%s", conf->steps[i / 2 / n_aggs].text,
+                       strcmp(name, "squaresum") ? name : "squareSum", i % 2 ? ":" : "");
+        add_name(*out, out_n, &(struct sto_internal){STO_INTERNAL_ROLLUP, metric, ts_slice_str(spec)}, arena);
+    }
+    if (n_aggs)
+        add_name(*out, out_n, &(struct sto_internal){STO_INTERNAL_ROLLUP, metric, TS_SLICE_LIT(":")}, arena);
+}
+
 int qry_rollup_metrics(const struct qry_spec *spec, const struct qry_sub *sub, struct ts_arena *arena,
                        const struct ts_slice **out, size_t *out_n, struct ts_error *err)
 {
@@ -114,6 +139,12 @@ int qry_rollup_metrics(const struct qry_spec *spec, const struct qry_sub *sub, s
     *out_n = 0;
     if (qry_sub_is_histogram(sub)) { /* every histogram has this bucket */
         add_name(list, out_n, &h, arena);
+        return 0;
+    }
+    if ((spec->kinds & QRY_KIND_ROLLUPS) && spec->rollups) { /* all of them are deleted */
+        struct ts_slice *all;
+        qry_rollup_names(spec->rollups, sub->metric, arena, &all, out_n);
+        *out = all;
         return 0;
     }
     h.kind = STO_INTERNAL_ROLLUP;
@@ -130,6 +161,7 @@ int qry_rollup_metrics(const struct qry_spec *spec, const struct qry_sub *sub, s
 }
 
 /* --- plans over internal series --- */
+#define FEW_SERIES 4096 /* series that are looked for one by one in the remote store */
 /* An internal series and the visible series that it belongs to. */
 struct pair {
     const struct sto_series *internal;
@@ -181,11 +213,18 @@ static void rerank(struct qry_plan *p, const struct pair *pairs)
     p->rank = rank;
 }
 
-/* Find the series of an internal metric in the remote store. */
+/* Find which series of the plan have an internal one in the remote store; of very many the whole metric is read. */
 static int find_remote(struct qry_plan *p, struct ts_slice internal_metric, struct qry_budget *budget,
                        struct ts_error *err)
 {
-    struct qry_view_ask ask = {.metric = internal_metric, .from_ms = STO_MIN_TS_MS, .to_ms = STO_MAX_TS_MS};
+    int64_t from_ms, to_ms, useful_from_ms = qry_select_first(p->spec, p->sub);
+    qry_select_range(p->spec, p->sub, &from_ms, &to_ms);
+    if (p->n <= FEW_SERIES) {
+        struct qry_view_buckets few = {internal_metric, p->series, p->n, from_ms, to_ms, useful_from_ms};
+        return qry_view_add_rollups(p->spec->view, &few, budget, err);
+    }
+    struct qry_view_ask ask = {
+        .metric = internal_metric, .from_ms = from_ms, .to_ms = to_ms, .useful_from_ms = useful_from_ms};
     roaring_bitmap_t *set = roaring_bitmap_create();
     int rc = qry_view_add(p->spec->view, &ask, budget, set, err);
     roaring_bitmap_free(set);

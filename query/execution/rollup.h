@@ -44,6 +44,10 @@ int qry_rollup_choose(const struct qry_spec *spec, const struct qry_sub *sub, un
  * histograms, and its rollups. Errors of qry_rollup_choose. */
 int qry_rollup_metrics(const struct qry_spec *spec, const struct qry_sub *sub, struct ts_arena *arena,
                        const struct ts_slice **out, size_t *out_n, struct ts_error *err);
+/** Names of the internal metrics that rollups of a metric may have by a configuration with a list of aggregators (memory of the arena): each interval and
+ * aggregator, and pre-aggregates. None if rollups are off or every aggregator is accepted. */
+void qry_rollup_names(const struct qry_rollups *conf, struct ts_slice metric, struct ts_arena *arena,
+                      struct ts_slice **out, size_t *out_n);
 /** Change a selected plan so that it reads the series of an internal metric instead of its own; groups,
  * labels and TSUIDs remain those of the visible series. Series without an internal one are left out. Those of rollups are looked for
  * in the remote store, those of buckets of histograms must have been found before (qry_plan_buckets). Cost: one look-up per series. Errors of

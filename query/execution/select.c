@@ -109,6 +109,39 @@ void qry_select_range(const struct qry_spec *spec, const struct qry_sub *sub, in
     *out_to_ms = spec->end_ms < STO_MAX_TS_MS - more ? spec->end_ms + more : STO_MAX_TS_MS;
 }
 
+static int64_t floor_hour(int64_t t)
+{
+    return ts_floor_div(t, TS_HOUR_MS) * TS_HOUR_MS;
+}
+
+void qry_select_hours(const struct qry_spec *spec, const struct qry_sub *sub, int64_t *out_from_ms,
+                      int64_t *out_to_ms)
+{
+    const struct qry_downsample *ds = &sub->downsample;
+    /* whole seconds, and one more at the end */
+    int64_t start = ts_floor_div(spec->start_ms, 1000) * 1000;
+    int64_t end = ts_floor_div(spec->end_ms, 1000) * 1000 + 1000;
+    int64_t step = ds->on && !ds->all ? ds->interval_ms : 0;
+    if (step) {
+        int64_t s = ts_floor_div(start - ts_floor_mod(start, step), 1000) * 1000;
+        *out_from_ms = floor_hour(s);
+        int64_t e = end + ts_floor_div(step - ts_floor_mod(end, step), 1000) * 1000;
+        *out_to_ms = floor_hour(e + TS_HOUR_MS - 1);
+    } else {
+        *out_from_ms = floor_hour(start);
+        *out_to_ms = floor_hour(end) + TS_HOUR_MS;
+    }
+}
+
+int64_t qry_select_first(const struct qry_spec *spec, const struct qry_sub *sub)
+{
+    int64_t from_ms, to_ms;
+    if (spec->by_on)
+        return spec->start_ms;
+    qry_select_hours(spec, sub, &from_ms, &to_ms);
+    return from_ms;
+}
+
 /* Ids of a filter's values; unknown ones match nothing, or are errors. */
 static int resolve_values(struct qry_view *view, const struct qry_filter *f, bool must_exist,
                           struct qry_budget *budget, struct ts_arena *arena, struct sto_tag_cond *cond,
@@ -210,7 +243,8 @@ static int add_remote(struct qry_view *view, const struct qry_selection *what, v
                                .n_conds = what->n,
                                .explicit_keys = what->explicit_tags,
                                .from_ms = what->from_ms,
-                               .to_ms = what->to_ms};
+                               .to_ms = what->to_ms,
+                               .useful_from_ms = what->useful_from_ms};
     TS_TRY(qry_view_add(view, &ask, budget, set, err));
     ask.shown = what->metric_name;
     for (size_t i = 0; i < what->n_internal; i++) {

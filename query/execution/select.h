@@ -27,6 +27,11 @@ void qry_select_near_filter(const struct qry_view *view, const struct qry_sub *s
 /** Times that a sub query may read, or more: series without points there are of no use. */
 void qry_select_range(const struct qry_spec *spec, const struct qry_sub *sub, int64_t *out_from_ms,
                       int64_t *out_to_ms);
+/** Times whose points the series of a sub query are read for: hours, the buckets at both ends included; from <= t < to. */
+void qry_select_hours(const struct qry_spec *spec, const struct qry_sub *sub, int64_t *out_from_ms,
+                      int64_t *out_to_ms);
+/** The earliest time of which a sub query reads points, also of totals. */
+int64_t qry_select_first(const struct qry_spec *spec, const struct qry_sub *sub);
 /** Select from the catalog alone, where conditions with foreign ids match nothing. As sto_select. */
 int qry_select_here(const struct qry_view *view, uint32_t metric, const struct sto_tag_cond *conds, size_t n,
                     bool explicit_tags, struct qry_budget *budget, roaring_bitmap_t **out_set,
@@ -43,6 +48,7 @@ struct qry_selection {
     const struct ts_slice *internal;
     size_t n_internal;
     int64_t from_ms, to_ms; /* the remote store reports series that may have points from <= t <= to */
+    int64_t useful_from_ms; /* as in struct qry_view_ask */
 };
 /** Select the series that match all filters, here and in the remote store; the caller owns *out_set. TS_ELIMIT: too
  * many filters or series, or a regular expression took too many steps; errors of qry_budget_look and of

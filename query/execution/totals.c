@@ -9,6 +9,7 @@
  * Threads    pieces and columns spread over the pool; emit runs in the caller's thread
  */
 #include "query/breakdowns/breakdown.h"
+#include "query/execution/days.h"
 #include "query/execution/plan.h"
 #include "query/execution/reader.h"
 
@@ -27,6 +28,7 @@ struct totals {
     struct qry_budget budget;
     struct qry_cellset *pieces; /* [n_pieces] states of each piece; owned */
     size_t n_pieces;
+    size_t at; /* in_one_stretch: stretch found last */
 };
 
 /* State of one piece. */
@@ -256,6 +258,13 @@ static int emit_all(struct output *o, struct ts_error *err)
     return 0;
 }
 
+static bool in_one_stretch(void *arg, int64_t from_ms, int64_t to_ms)
+{
+    struct totals *t = arg;
+    t->at = qry_cells_find(&t->cells, t->at, from_ms);
+    return to_ms <= qry_stretch_end(&t->cells, t->at);
+}
+
 /* Mark the hours that lie within one interval and that are read completely. */
 static int whole_hours(struct totals *t, struct ts_error *err)
 {
@@ -270,7 +279,8 @@ static int whole_hours(struct totals *t, struct ts_error *err)
         at = qry_cells_find(&t->cells, at, from);
         p->whole_hours[h] = from + TS_HOUR_MS <= qry_stretch_end(&t->cells, at);
     }
-    return 0;
+    t->at = 0;
+    return n ? qry_plan_days(p, in_one_stretch, t, err) : 0;
 }
 
 static int plan_totals(const struct qry_spec *spec, struct ts_arena *arena, struct totals *t,

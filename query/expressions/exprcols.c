@@ -151,6 +151,7 @@ int qry_col_series(struct qry_work *w, const struct qry_col *c, size_t sub, stru
     for (size_t i = 0; i < c->label.n_agg_tags; i++)
         agg[i] = c->label.agg_tags[i].text;
     *out = (struct qry_series){.sub = sub,
+                               .view = &w->view,
                                .metric = c->label.n_metrics ? c->label.metrics[0].text : TS_SLICE_LIT(""),
                                .tags = tags,
                                .n_tags = c->label.n_tags,

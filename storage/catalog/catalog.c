@@ -405,7 +405,8 @@ void sto_catalog_stats(const struct sto_catalog *cat,
     pthread_mutex_lock(lock);
     for (int kind = 0; kind < STO_UID_KINDS; kind++)
         n_names[kind] = cat->uids[kind].n_names;
-    uint64_t n_series = cat->series.n, n_pairs = cat->index.n_pairs, n_bitmaps = cat->index.pool.n_bitmaps;
+    uint64_t n_series = cat->series.n, n_counted = sto_seriestab__counted(&cat->series);
+    uint64_t n_pairs = cat->index.n_pairs, n_bitmaps = cat->index.pool.n_bitmaps;
     uint64_t n_forgotten = cat->forget.n_forgotten, n_names_forgotten = cat->forget.n_names_forgotten;
     uint64_t name_bytes = name_bytes_of(cat), series_bytes = series_bytes_of(cat);
     uint64_t index_bytes = sto_tagindex__bytes(&cat->index), n_bytes = bytes_of(cat);
@@ -415,7 +416,7 @@ void sto_catalog_stats(const struct sto_catalog *cat,
         each(arg, names[kind][1], STO_UID_MAX_ID - sto_uid_max(cat, (enum sto_uid_kind)kind));
     }
     each(arg, "catalog.series", n_series);
-    each(arg, "catalog.series_left", cat->max_series > n_series ? cat->max_series - n_series : 0);
+    each(arg, "catalog.series_left", cat->max_series > n_counted ? cat->max_series - n_counted : 0);
     each(arg, "catalog.series_forgotten", n_forgotten);
     each(arg, "catalog.names_forgotten", n_names_forgotten);
     each(arg, "catalog.series_numbers_left", STO_FOREIGN - sto_series_count(cat));

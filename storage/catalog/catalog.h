@@ -43,7 +43,7 @@ struct sto_catalog_opts {
         *read_only_why; /* the error of refused changes (readonly.h); NULL, or borrowed until closing */
     /* fsck: records that cannot be applied are ignored and counted; closing then writes a checkpoint */
     bool lenient;
-    /* more are refused with TS_ELIMIT, whose text names the key max_series; 0 = 2^31 */
+    /* more, own ones left out (sto_series_resolve_own), are refused with TS_ELIMIT, whose text names the key max_series; 0 = 2^31 */
     uint64_t max_series;
     /* memory for names and series; above it new ones are refused with TS_ELIMIT, whose text names
      * memory_limit and max_series; 0 = no limit */
@@ -162,6 +162,13 @@ struct sto_tag_text {
 int sto_series_resolve(struct sto_catalog *cat, struct ts_slice text, uint32_t metric_len,
                        const struct sto_tag_text *tags, size_t n_tags, bool create,
                        const struct sto_series **out_series, struct ts_error *err);
+/** Series that sto_series_resolve_own keeps out of max_series. */
+#define STO_OWN_SERIES_MAX 1024u
+/** Find or create a series of the figures that the daemon stores about itself. Such series do not count against max_series as long as
+ * the catalog is open; those above STO_OWN_SERIES_MAX count like all others. Otherwise as sto_series_resolve. */
+int sto_series_resolve_own(struct sto_catalog *cat, struct ts_slice text, uint32_t metric_len,
+                           const struct sto_tag_text *tags, size_t n_tags,
+                           const struct sto_series **out_series, struct ts_error *err);
 /** Find a series by its ids; tags are sorted by key id. 0, TS_ENOTFOUND. */
 int sto_series_find_ids(struct sto_catalog *cat, uint32_t metric, const struct sto_tag *tags, size_t n_tags,
                         const struct sto_series **out_series);

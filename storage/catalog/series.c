@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/hash.h"
 #include "storage/catalog/catalog_int.h"
 #include "storage/readonly.h"
@@ -117,6 +118,8 @@ void sto_seriestab__take_out(struct sto_seriestab *t, const struct sto_series *s
     sto_dense__clear(&t->by_id, s->id);
     sto_idtab__remove(&t->by_ids, table_hash(sto_seriestab__hash(s->metric, s->tags, s->n_tags)), s->id);
     t->n--;
+    if (t->own)
+        roaring_bitmap_remove(t->own, s->id);
     if (t->n_gone == t->cap_gone)
         t->gone = ts_xrealloc(t->gone, (t->cap_gone = t->cap_gone ? t->cap_gone * 2 : 64) * sizeof(*t->gone));
     t->gone[t->n_gone++] = s->id;
@@ -134,16 +137,10 @@ void sto_seriestab__free(struct sto_seriestab *t, const struct sto_series *s)
                    sizeof(*s) + s->n_tags * sizeof(struct sto_tag) + s->text_len + order);
 }
 
-static int cmp_u32(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 void sto_seriestab__trim(struct sto_seriestab *t)
 {
     if (t->n_gone)
-        qsort(t->gone, t->n_gone, sizeof(*t->gone), cmp_u32);
+        qsort(t->gone, t->n_gone, sizeof(*t->gone), ts_cmp_u32);
     sto_dense__trim(&t->by_id, t->gone, t->n_gone);
     ts_free(t->gone);
     t->gone = NULL;
@@ -167,6 +164,13 @@ void sto_seriestab__release(struct sto_seriestab *t)
         ts_free(t->locals[i].free_numbers);
     ts_free(t->locals);
     ts_free(t->gone);
+    if (t->own)
+        roaring_bitmap_free(t->own);
+}
+
+uint64_t sto_seriestab__counted(const struct sto_seriestab *t)
+{
+    return t->n - (t->own ? roaring_bitmap_get_cardinality(t->own) : 0);
 }
 
 /* --- public functions --- */
@@ -199,6 +203,7 @@ struct wanted {
     uint32_t metric_hash, metric;
     const struct sto_tag_text *texts; /* in the order of the text */
     size_t n;                         /* tags */
+    bool own;                         /* it is not to count against max_series */
     uint32_t k_hash[STO_SERIES_MAX_TAGS], v_hash[STO_SERIES_MAX_TAGS];
     struct sto_tag tags[STO_SERIES_MAX_TAGS]; /* in the order of the text */
 };
@@ -230,6 +235,13 @@ static int touch_names(struct sto_catalog *cat, const struct wanted *w, struct t
     return 0;
 }
 
+/* May the series be one that does not count against max_series? Lock held. */
+static bool may_own(const struct sto_catalog *cat, const struct wanted *w)
+{
+    return w->own &&
+           (!cat->series.own || roaring_bitmap_get_cardinality(cat->series.own) < STO_OWN_SERIES_MAX);
+}
+
 /* Check everything before anything is created, so that a refused series leaves no names behind. Lock held. */
 static int check_wanted(struct sto_catalog *cat, const struct wanted *w, struct ts_error *err)
 {
@@ -237,10 +249,10 @@ static int check_wanted(struct sto_catalog *cat, const struct wanted *w, struct 
         return sto_read_only_refuse(cat->read_only_why, err);
     uint64_t end =
         atomic_load_explicit(&cat->series.end, memory_order_relaxed); /* written under the lock we hold */
-    if (cat->series.n >= cat->max_series || end >= STO_FOREIGN)
-        return ts_error_set(
-            err, TS_ELIMIT, "no more than %llu series (max_series)",
-            (unsigned long long)(cat->series.n >= cat->max_series ? cat->max_series : STO_FOREIGN));
+    bool full = sto_seriestab__counted(&cat->series) >= cat->max_series && !may_own(cat, w);
+    if (full || end >= STO_FOREIGN)
+        return ts_error_set(err, TS_ELIMIT, "no more than %llu series (max_series)",
+                            (unsigned long long)(full ? cat->max_series : STO_FOREIGN));
     TS_TRY(sto_catalog__has_memory(cat, err));
     TS_TRY(w->metric ? 0 : sto_uid__check(STO_UID_METRIC, w->metric_name, err));
     uint64_t text_len = w->metric_name.n;
@@ -368,9 +380,10 @@ static const struct sto_series *guessed(const struct sto_catalog *cat, struct ts
     return NULL;
 }
 
-int sto_series_resolve(struct sto_catalog *cat, struct ts_slice text, uint32_t metric_len,
-                       const struct sto_tag_text *tags, size_t n_tags, bool create,
-                       const struct sto_series **out_series, struct ts_error *err)
+/* sto_series_resolve, and sto_series_resolve_own if own is set. */
+static int resolve(struct sto_catalog *cat, struct ts_slice text, uint32_t metric_len,
+                   const struct sto_tag_text *tags, size_t n_tags, bool create, bool own,
+                   const struct sto_series **out_series, struct ts_error *err)
 {
     *out_series = NULL;
     if (n_tags == 0 || metric_len > text.n)
@@ -378,7 +391,7 @@ int sto_series_resolve(struct sto_catalog *cat, struct ts_slice text, uint32_t m
                             n_tags ? "metric is longer than its text" : "a series needs a tag");
     if (n_tags > STO_SERIES_MAX_TAGS)
         return ts_error_set(err, TS_ELIMIT, "%zu tags, at most %u", n_tags, STO_SERIES_MAX_TAGS);
-    *out_series = guessed(cat, text, metric_len);
+    *out_series = own ? NULL : guessed(cat, text, metric_len);
     if (*out_series)
         return 0;
     struct wanted w;
@@ -386,12 +399,17 @@ int sto_series_resolve(struct sto_catalog *cat, struct ts_slice text, uint32_t m
     w.metric_hash = sto_uidtab__hash(w.metric_name);
     w.texts = tags;
     w.n = n_tags;
+    w.own = own;
     for (size_t i = 0; i < n_tags; i++) {
         w.k_hash[i] = sto_uidtab__hash(tags[i].k);
         w.v_hash[i] = sto_uidtab__hash(tags[i].v);
     }
     pthread_mutex_lock(&cat->lock);
     int rc = resolve_locked(cat, &w, create, out_series, err);
+    if (rc == 0 && may_own(cat, &w)) {
+        cat->series.own = cat->series.own ? cat->series.own : roaring_bitmap_create();
+        roaring_bitmap_add(cat->series.own, (*out_series)->id);
+    }
     pthread_mutex_unlock(&cat->lock);
     if (rc < 0)
         *out_series = NULL;
@@ -400,4 +418,18 @@ int sto_series_resolve(struct sto_catalog *cat, struct ts_slice text, uint32_t m
     else if (rc == TS_ENOTFOUND)
         (void)ts_error_set(err, rc, "no such series: %.*s", (int)(text.n < 200 ? text.n : 200), text.p);
     return rc;
+}
+
+int sto_series_resolve(struct sto_catalog *cat, struct ts_slice text, uint32_t metric_len,
+                       const struct sto_tag_text *tags, size_t n_tags, bool create,
+                       const struct sto_series **out_series, struct ts_error *err)
+{
+    return resolve(cat, text, metric_len, tags, n_tags, create, false, out_series, err);
+}
+
+int sto_series_resolve_own(struct sto_catalog *cat, struct ts_slice text, uint32_t metric_len,
+                           const struct sto_tag_text *tags, size_t n_tags,
+                           const struct sto_series **out_series, struct ts_error *err)
+{
+    return resolve(cat, text, metric_len, tags, n_tags, true, true, out_series, err);
 }

@@ -33,7 +33,9 @@ struct sto_seriestab {
     struct sto_slab slab;    /* of series and their texts */
     _Atomic uint32_t end;    /* highest number + 1; store(release) after the series - load(acquire) */
     uint32_t n;              /* number of series */
-    uint32_t n_shards;       /* power of two */
+    /* owned; numbers of those that do not count against max_series (sto_series_resolve_own); NULL = none */
+    roaring_bitmap_t *own;
+    uint32_t n_shards;                /* power of two */
     struct sto_series_locals *locals; /* owned; dense numbers within each shard */
     uint32_t *gone;                   /* owned; numbers removed since the last trim */
     size_t n_gone, cap_gone;          /* used, capacity */
@@ -65,6 +67,8 @@ void sto_seriestab__put(struct sto_seriestab *t, struct sto_series *s, uint64_t 
 void sto_seriestab__take_out(struct sto_seriestab *t, const struct sto_series *s);
 /** Free a removed series that no reader holds; its memory and its number within its shard are reused. */
 void sto_seriestab__free(struct sto_seriestab *t, const struct sto_series *s);
+/** Number of series that count against max_series. */
+uint64_t sto_seriestab__counted(const struct sto_seriestab *t);
 /** Return pages of the table whose series were all removed to the system. */
 void sto_seriestab__trim(struct sto_seriestab *t);
 /** Series by number, NULL if there is none. Any thread. */

@@ -59,6 +59,7 @@ struct sto_sums_dec {
     int64_t col[COLS][STO_SUMS_ROWS];  /* of the open block */
     struct sto_key key[STO_SUMS_ROWS]; /* its keys */
     uint32_t n;                        /* rows */
+    int64_t hours;                     /* most hours of a row */
     struct sto_unpack pack;            /* columns of the open block */
     struct sto_zip zip;                /* inflates it */
 };
@@ -290,7 +291,7 @@ static bool place_keys(struct sto_sums_dec *d, uint32_t n, struct sto_key first)
 static bool row_valid(const struct sto_sums_dec *d, uint32_t i)
 {
     int64_t flags = d->col[COL_FLAGS][i], kinds = d->col[COL_KINDS][i];
-    int64_t last = (flags & FLAG_SECONDS ? 3600 : TS_HOUR_MS) - 1;
+    int64_t most = d->hours * TS_HOUR_MS, last = (flags & FLAG_SECONDS ? d->hours * 3600 : most) - 1;
     if (flags == 0)
         return true;
     if (!(flags & FLAG_HAS) || flags < 0 || flags >> FLAG_EXP_SHIFT > 18 || kinds < 0 || kinds >> 28)
@@ -302,7 +303,7 @@ static bool row_valid(const struct sto_sums_dec *d, uint32_t i)
             return false;
     }
     int64_t n = d->col[COL_N][i], a = d->col[COL_FIRST_OFF][i], b = d->col[COL_LAST_OFF][i];
-    return n >= 1 && n <= TS_HOUR_MS && a >= 0 && a <= last && b >= 0 && b <= last - a;
+    return n >= 1 && n <= most && a >= 0 && a <= last && b >= 0 && b <= last - a;
 }
 
 static int open_columns(struct sto_sums_dec *d, const uint8_t *p, const uint8_t *end)
@@ -339,7 +340,14 @@ static int open_columns(struct sto_sums_dec *d, const uint8_t *p, const uint8_t 
 
 int sto_sums_dec_open(struct sto_sums_dec *d, struct ts_slice block, struct ts_error *err)
 {
+    return sto_sums_dec_open_long(d, block, 1, err);
+}
+
+int sto_sums_dec_open_long(struct sto_sums_dec *d, struct ts_slice block, unsigned hours,
+                           struct ts_error *err)
+{
     d->n = 0;
+    d->hours = hours;
     d->memory.err = err;
     const uint8_t *p = (const uint8_t *)block.p;
     if (block.n < STO_BLOCK_HEADER_BYTES || block.n > STO_BLOCK_MAX_BYTES)

@@ -1,9 +1,8 @@
 /*
  * compact.c - merges several sorted files into fewer.
  *
- * A merge references its inputs, writes new files under new numbers, and replaces the inputs with one
- * manifest edit. Readers of an old version keep reading the old files, which are unlinked when the last
- * reader releases them.
+ * A merge references its inputs, writes new files under new numbers, and replaces the inputs with one manifest edit. Readers
+ * of an old version keep reading the old files, which are unlinked when the last reader releases them.
  *
  * Threads    the compact thread, or a caller that waits; one at a time (compact_mu). Runs at low priority
  *            (nice 10). Retention runs between the rows of a merge, which may take hours.
@@ -13,6 +12,8 @@
  */
 #include "base/log.h"
 #include "base/time.h"
+#include "storage/engine/day_files.h"
+#include "storage/engine/expire.h"
 #include "storage/engine/files/handles.h"
 #include "storage/engine/output.h"
 #include "storage/engine/remake.h"
@@ -30,14 +31,6 @@
 #define REST_MAX_MS   TS_DAY_MS      /* then twice as long and so on up to this */
 #define REST_FILES_MS 60000ll        /* for lack of a descriptor, which says nothing about the window */
 
-uint64_t sto_engine__file_no(struct sto_engine *e)
-{
-    pthread_mutex_lock(&e->files_mu);
-    uint64_t no = e->next_file_no++;
-    pthread_mutex_unlock(&e->files_mu);
-    return no;
-}
-
 /* A running merge. */
 struct job {
     struct sto_engine *e;
@@ -45,12 +38,13 @@ struct job {
     struct sto_sst **in;      /* inputs, one reference each */
     struct sto_sst **deletes; /* files whose tombstones are applied too, one reference each */
     size_t n_deletes;
-    int64_t cutoff_ms;       /* of the version that the merge was picked from */
-    uint64_t cutoff_gen;     /* the same */
-    struct sto_key after;    /* of a resumed merge: rows up to this one are already written */
-    uint64_t counted_points; /* points of out that are already in the statistics, */
-    uint64_t counted_bytes;  /* and bytes of the inputs */
-    struct sto_output out;   /* files written */
+    int64_t cutoff_ms;         /* of the version that the merge was picked from */
+    uint64_t cutoff_gen;       /* the same */
+    struct sto_floors *floors; /* when it was picked; a reference */
+    struct sto_key after;      /* of a resumed merge: rows up to this one are already written */
+    uint64_t counted_points;   /* points of out that are already in the statistics, */
+    uint64_t counted_bytes;    /* and bytes of the inputs */
+    struct sto_output out;     /* files written */
 };
 
 static bool is_resumed(const struct job *job)
@@ -77,7 +71,8 @@ static int write_rows(struct job *job, struct ts_error *err)
                                  .deletes = job->deletes,
                                  .n_deletes = job->n_deletes,
                                  .cutoff_ms = job->cutoff_ms,
-                                 .cutoff_gen = job->cutoff_gen};
+                                 .cutoff_gen = job->cutoff_gen,
+                                 .floors = job->floors};
     struct sto_merge *merge = NULL;
     if (job->pick->why == STO_PICK_TOMBS)
         return 0;
@@ -131,7 +126,8 @@ static bool may_delete(const struct job *job)
     bool may = job->n_deletes > 0 || job->pick->why == STO_PICK_TOMBS;
     for (size_t i = 0; i < job->pick->n && !may; i++) {
         const struct sto_sst_info *f = sto_sst_info(job->in[i]);
-        may = f->n_tombs || (f->gen_hi < job->cutoff_gen && f->min_ms < job->cutoff_ms);
+        may = f->n_tombs || (f->gen_hi < job->cutoff_gen && f->min_ms < job->cutoff_ms) ||
+              sto_expire__concerns(job->floors, f);
     }
     return may;
 }
@@ -287,6 +283,7 @@ static void job_init(struct job *job, struct sto_engine *e, const struct sto_ver
                         .deletes = ts_xcalloc(v->n_ssts + 1, sizeof(struct sto_sst *)),
                         .cutoff_ms = v->cutoff_ms,
                         .cutoff_gen = v->cutoff_gen,
+                        .floors = sto_engine_floors(e),
                         .out = {.e = e,
                                 .gen_lo = pick->gen_lo,
                                 .gen_hi = pick->gen_hi,
@@ -320,6 +317,7 @@ static void job_release(struct job *job)
         sto_sst_unref(job->in[i]);
     for (size_t i = 0; i < job->n_deletes; i++)
         sto_sst_unref(job->deletes[i]);
+    sto_floors_unref(job->floors);
     ts_free(job->in);
     ts_free(job->deletes);
 }
@@ -441,6 +439,7 @@ static int one_merge(struct sto_engine *e, bool full, struct ts_error *failed, s
     for (size_t i = 0; i < v->n_ssts; i++)
         infos[i] = *sto_sst_info(v->ssts[i]);
     sto_wear_look(v, wear);
+    sto_expire__look(e, v, wear);
     if (opts.disk_full)
         sto_unfinished__drop(e, "the disk is full");
     if (!pick_unfinished(e, v, infos, &opts, &pick))
@@ -515,6 +514,8 @@ static int merge_all(struct sto_engine *e, bool full, struct ts_error *err)
         rc = remake_all(e, &failed, err);
     while (rc == 0 && !atomic_load_explicit(&e->stop_compact, memory_order_relaxed)) {
         rc = one_merge(e, full, &failed, err);
+        if (rc == 0)
+            rc = sto_day_files__make_one(e, err);
         if (rc != 1)
             break;
         rc = sto_retention__drop_again(e, err);

@@ -13,9 +13,12 @@
 #include "base/time.h"
 #include "storage/codecs/codec.h"
 #include "storage/engine/engine_int.h"
+#include "storage/engine/handover.h"
 #include "storage/engine/lost.h"
+#include "storage/engine/once_engine.h"
 #include "storage/engine/remake.h"
 #include "storage/engine/reserve.h"
+#include "storage/engine/expire.h"
 #include "storage/engine/retention.h"
 #include "storage/engine/ship.h"
 #include "storage/engine/merge/partition.h"
@@ -141,11 +144,12 @@ static int open_files(struct sto_engine *e, struct ts_error *err)
 {
     const struct sto_manifest_state *state = sto_manifest_state(e->manifest);
     struct sto_version *v = sto_version__new(state->n_files, 0);
-    e->version = v;
+    sto_version__first(e, v);
     v->cutoff_ms = e->cutoff_ms = state->cutoff_ms;
     v->cutoff_gen = e->cutoff_gen = state->cutoff_gen;
     e->marks = state->marks.n ? sto_marks_new(&state->marks) : NULL;
     v->marks = sto_marks_ref(e->marks);
+    v->complete_from_ms = e->complete_from_ms = INT64_MAX; /* until the log was read */
     for (size_t i = 0; i < state->n_files; i++) {
         struct ts_error why = {0};
         int rc = sto_sst_open(e->fs, e->files_dir, &e->caches, &state->files[i], &v->ssts[v->n_ssts], &why);
@@ -161,6 +165,8 @@ static int open_files(struct sto_engine *e, struct ts_error *err)
                 *err = why;
             return rc;
         }
+        if (!sto_sst_broken(v->ssts[v->n_ssts]))
+            (void)sto_sst_open_days(v->ssts[v->n_ssts]);
         v->n_ssts++;
     }
     bool broken;
@@ -242,9 +248,7 @@ static int open_manifest(struct sto_engine *e, struct ts_error *err)
                             "that they do not list and that were complete; run tsd fsck --repair, which "
                             "rebuilds the manifest from the sorted files and the write-ahead log",
                             e->dir, e->files_dir);
-    TS_TRY(open_files(e, err));
-    sto_retention__begin(e);
-    return 0;
+    return open_files(e, err);
 }
 
 /* --- threads --- */
@@ -357,7 +361,7 @@ static uint64_t series_end(const struct sto_version *v)
 
 static int open_all(struct sto_engine *e, struct ts_error *err)
 {
-    bool is_store = false;
+    bool is_store = false, torn = false;
     TS_TRY(folder_check(e, &is_store, err));
     TS_TRY(folder_lock(e, err));
     TS_TRY(open_manifest(e, err));
@@ -365,10 +369,15 @@ static int open_all(struct sto_engine *e, struct ts_error *err)
                                      .series_end = series_end(e->version),
                                      .used = sto_manifest_state(e->manifest)->run > 0};
     TS_TRY(e->owner.ready(e->owner.arg, &found, err));
-    TS_TRY(sto_recover__wal(e, err));
+    TS_TRY(sto_expire__open(e, err));
+    sto_retention__begin(e);
+    TS_TRY(sto_once__open(e, err));
+    TS_TRY(sto_recover__wal(e, &torn, err));
+    sto_complete__begin(e, torn);
     if (!e->opts.read_only) {
         (void)sto_handles_leave_free(e->caches.handles, 0);
         TS_TRY(drop_orphans(e, err));
+        TS_TRY(sto_handover__settle(e, err));
         sto_reserve__open(e);
         TS_TRY(sto_reserve__save_run(e, err));
     }
@@ -384,6 +393,8 @@ static void engine_free(struct sto_engine *e)
         for (unsigned i = 0; i < e->n_owners; i++)
             sto_wal_close(e->owners[i].wal, NULL);
     sto_writers__release(e);
+    sto_once_all_free(e->once, e->n_shards);
+    ts_free(e->once_frozen);
     ts_pool_free(e->sync_pool);
     if (e->sync_q)
         ts_queue_free(e->sync_q);
@@ -391,6 +402,7 @@ static void engine_free(struct sto_engine *e)
     if (e->version)
         sto_version__drop(e, e->version);
     sto_marks_unref(e->marks);
+    sto_expire__close(e);
     sto_ship__free(e);
     sto_pages_free(e->caches.pages);
     sto_handles_free(e->caches.handles);
@@ -399,6 +411,7 @@ static void engine_free(struct sto_engine *e)
         e->owner.closed(e->owner.arg);
     if (e->lock_file)
         e->fs->close(e->lock_file, NULL); /* last, because another process may open the store from now on */
+    sto_refusals_release(&e->refusals);
     pthread_mutex_destroy(&e->edit_mu);
     pthread_mutex_destroy(&e->version_mu);
     pthread_mutex_destroy(&e->files_mu);
@@ -438,6 +451,7 @@ int sto_engine_open(const struct sto_opts *opts, const struct sto_engine_owner *
     e->caches.handles = sto_handles_new(opts->open_files);
     ts_budget_init(&e->merge_budget, "merging files", "compaction_memory_bytes", NULL,
                    e->opts.merge_memory_bytes);
+    ts_budget_init(&e->once_budget, "ids of clients", "counter_ids_bytes", NULL, e->opts.ids_bytes);
     e->n_owners = e->opts.n_writers;
     if (!e->opts.big_day_points)
         e->opts.big_day_points = STO_BIG_DAY_POINTS;
@@ -445,6 +459,7 @@ int sto_engine_open(const struct sto_opts *opts, const struct sto_engine_owner *
         e->opts.output_bytes = STO_OUTPUT_BYTES;
     if (!e->opts.checkpoint_bytes)
         e->opts.checkpoint_bytes = STO_CHECKPOINT_BYTES;
+    sto_refusals_init(&e->refusals);
     pthread_mutex_init(&e->edit_mu, NULL);
     pthread_mutex_init(&e->version_mu, NULL);
     pthread_mutex_init(&e->files_mu, NULL);
@@ -501,6 +516,8 @@ int sto_engine_close(struct sto_engine *e, struct ts_error *err)
         if (rc == 0)
             rc = flushed;
         sto_retention__end(e);
+        if (rc == 0)
+            sto_complete__closed(e);
     }
     engine_free(e);
     return rc;
@@ -531,7 +548,7 @@ void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *
     uint64_t index_bytes = 0, counted = 0, held = atomic_load(&e->mems_budget.used_bytes);
     for (size_t i = 0; i < v->n_ssts; i++) {
         points += sto_sst_info(v->ssts[i])->n_points;
-        files_bytes += sto_sst_info(v->ssts[i])->t_bytes + sto_sst_info(v->ssts[i])->s_bytes;
+        files_bytes += sto_sst_disk_bytes(v->ssts[i]);
         index_bytes += sto_sst_memory(v->ssts[i]);
     }
     for (size_t i = 0; i < v->n_mems; i++) {
@@ -562,12 +579,15 @@ void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *
     each(arg, "writers.batch_bytes", atomic_load(&e->n_batches) * sizeof(struct sto_batch));
     each(arg, "points.applied", put);
     each(arg, "points.refused", failed);
+    sto_once__stats(e, each, arg);
     each(arg, "points.replayed", atomic_load(&e->n_replayed));
     each(arg, "wal.bytes", log_bytes);
     each(arg, "wal.syncs", atomic_load(&e->n_syncs));
     each(arg, "flush.count", atomic_load(&e->n_flushes));
     each(arg, "flush.errors", atomic_load(&e->n_flush_errors));
     each(arg, "flush.points", atomic_load(&e->n_flushed_points));
+    each(arg, "bulk.files", atomic_load(&e->n_bulk_files));
+    each(arg, "bulk.points", atomic_load(&e->n_bulk_points));
     each(arg, "compaction.points", atomic_load(&e->n_compacted_points));
     each(arg, "compaction.paused_ms", atomic_load(&e->n_merge_paused_ms));
     each(arg, "compaction.windows_left_alone", atomic_load(&e->n_resting));

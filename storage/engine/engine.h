@@ -20,8 +20,11 @@
 #include "storage/engine/files/sst_series.h"
 #include "storage/engine/log/wal.h"
 #include "storage/engine/merge/merge.h"
+#include "storage/floors.h"
+#include "storage/keep.h"
 #include "storage/opts.h"
 #include "storage/writer.h"
+#include "storage/refusals.h"
 #include "storage/remote.h"
 #include "storage/sizes.h"
 
@@ -72,6 +75,11 @@ struct sto_engine_owner {
      * until the engine is closed. False: the series is not known. Any thread; not NULL if opts->remote is
      * not. */
     bool (*names)(void *arg, uint32_t series, struct sto_remote_tag *tags, struct sto_remote_series *out);
+    /* The handle of a series; NULL: it is not known. Any thread; not NULL if opts->remote is not. */
+    const struct sto_series *(*series)(void *arg, uint32_t id);
+    /* The rules of retention as they are now, by the present names; the engine gives the reference back. Called after `ready`, by any
+     * thread. NULL: points are kept for opts->retention_ms. */
+    struct sto_keep *(*keep)(void *arg);
     void *arg; /* first argument of the callbacks */
 };
 #define STO_SHIP_TAGS_MAX 255 /* tags of a series */
@@ -123,6 +131,18 @@ void sto_engine_compact_soon(struct sto_engine *e);
 /** Wake the compact thread, which otherwise looks for work once a minute. Any thread. */
 void sto_engine_look_soon(struct sto_engine *e);
 
+/* --- retention --- */
+/** What these rules do to the present files. out: for each rule, and one more for the rest. 0; errors of reading sets of series. Any
+ * thread. */
+int sto_engine_expired(struct sto_engine *e, struct sto_keep *keep, int64_t now_ms, struct sto_expired *out,
+                       struct ts_error *err);
+/** The present time as far as retention trusts the clock: what has jumped forward is left out; INT64_MIN while nothing is known. Any
+ * thread. */
+int64_t sto_engine_sure_ms(struct sto_engine *e);
+/** What rules have removed for good, for scans (struct sto_scan_spec); NULL: nothing. Take it after the version is pinned, and give it back.
+ * Any thread. */
+struct sto_floors *sto_engine_floors(struct sto_engine *e);
+
 /* --- the remote store --- */
 /** Ship everything that the remote store has not received yet, and return when it has acknowledged all of it.
  * Points of memstores are shipped too, but nothing is flushed; their hours get marks after a later flush.
@@ -133,11 +153,19 @@ int sto_engine_ship(struct sto_engine *e, struct ts_error *err);
  * repeated. Values that another writer has put there since are replaced. Returns when this is durable. Errors of the manifest; TS_EINVAL:
  * there is no remote store. Does not wait for the running pass, which may have seen these hours already: the next one sends them. */
 int sto_engine_reship(struct sto_engine *e, int32_t from_hour, int32_t to_hour, struct ts_error *err);
+/** Copy the newest rows that the remote store has refused for good since the start, at most max; returns how many. Any thread. */
+size_t sto_engine_refused(struct sto_engine *e, struct sto_refused_row *out, size_t max);
 /** Remove the files whose points are before a time and were all shipped before it, unless older points of other files
  * would reappear or a merge is reading the file; it does not wait for merges. When points were shipped is known from earlier calls, which
  * note the ship marks of their time: call it regularly with a time that is as long ago. With a time that is not in the past everything
  * that was shipped goes. Returns when the manifest no longer names the files. Blocks. */
 int sto_engine_drop_shipped(struct sto_engine *e, int64_t before_ms, struct ts_error *err);
+
+/** Say whether nobody else writes the series that are put here. If so, from the first full hour on that is after the present time and after
+ * all points here and all that were ever sent, everything that the remote store has is here too, and from a later time on once shipped points
+ * are removed here. It is kept over a restart (complete.h). TS_EINVAL: there is no remote store, nothing can be written, or the clock was not
+ * set; TS_ENOSPC: DIR/COMPLETE cannot be written; errors of the manifest. */
+int sto_engine_set_sole_writer(struct sto_engine *e, bool on, struct ts_error *err);
 
 /* --- forgetting series --- */
 /**
@@ -161,6 +189,10 @@ struct sto_version *sto_engine_pin(struct sto_engine *e);
 /** Release a version; NULL is ignored. After the last reference the flush thread frees the version and
  * unlinks the files that were removed from the manifest; without background threads this call does so. */
 void sto_engine_unpin(struct sto_engine *e, struct sto_version *v);
+/** The time from which on a version has everything that the remote store has; INT64_MAX: it is not known. */
+int64_t sto_version_complete_from(const struct sto_version *v);
+/** The same of the present version. Any thread. */
+int64_t sto_engine_complete_from(struct sto_engine *e);
 /** As sto_scan. */
 int sto_version_scan(const struct sto_version *v, const struct sto_scan_spec *spec, struct sto_merge **out,
                      struct ts_error *err);

@@ -17,6 +17,7 @@
 #include "base/latch.h"
 #include "storage/engine/engine.h"
 #include "storage/engine/manifest.h"
+#include "storage/engine/once_all.h"
 #include "storage/engine/merge/partition.h"
 #include "storage/engine/unfinished.h"
 
@@ -29,6 +30,7 @@ enum sto_msg_kind {
     STO_MSG_BARRIER,
     STO_MSG_BARRIER_DONE,
     STO_MSG_SET_GEN,
+    STO_MSG_ABSOLUTE,
     STO_MSG_STOP,
     STO_MSG_NUDGE
 };
@@ -47,7 +49,11 @@ struct sto_version {
     uint64_t cutoff_gen;
     /* what the remote store has received; one reference; NULL = it has received nothing */
     struct sto_marks *marks;
+    int64_t complete_from_ms; /* sto_version_complete_from */
     struct sto_version *next; /* link of e->unused; under version_mu */
+    /* of the list e->pinned, newest first; under version_mu */
+    struct sto_version *older, *newer;
+    uint64_t newest_gen; /* highest generation of mems */
 };
 
 /* The owner of some shards, who alone writes their log and memstore. It runs in the thread of a worker or of
@@ -63,13 +69,14 @@ struct sto_owner {
     struct ts_msg *held;
     /* result of the last attempt to write them: a code that sto_engine__may_wait accepts; owner */
     int held_code;
-    struct ts_msg **held_end;  /* end of the list; owner */
-    int64_t retry_ns;          /* monotonic time of the next attempt; owner */
-    _Atomic uint64_t n_failed; /* operations lost because the log is broken; owner writes */
-    _Atomic uint64_t n_points; /* operations applied; owner writes */
-    pthread_t thread;          /* own_threads only */
-    bool runs;                 /* thread was started */
-    bool stop;                 /* owner: STOP was received */
+    struct ts_msg **held_end;         /* end of the list; owner */
+    int64_t retry_ns;                 /* monotonic time of the next attempt; owner */
+    _Atomic uint64_t n_failed;        /* operations lost because the log is broken; owner writes */
+    _Atomic uint64_t n_points;        /* operations applied; owner writes */
+    struct sto_once_clock once_clock; /* time for ids of clients; owner */
+    pthread_t thread;                 /* own_threads only */
+    bool runs;                        /* thread was started */
+    bool stop;                        /* owner: STOP was received */
 };
 
 /* One asking thread's side: open batches, one for each owner. */
@@ -81,6 +88,8 @@ struct sto_writer {
     struct sto_batch *free_list; /* linked by msg.next */
     unsigned n_free;             /* length of free_list; at most one batch for each owner is kept */
     bool paused;                 /* sto_writer_ready has returned false; it returns true again below 50 % */
+    sto_refused_fn on_refused;   /* NULL = nobody wants to know */
+    void *refused_arg;           /* its argument */
     bool turning;                /* inside sto_writer_turn: barriers called back must not recurse */
 };
 
@@ -119,12 +128,15 @@ struct sto_clock {
     int64_t hold_until_ms;
     int64_t ahead_ms; /* sum of the jumps forward minus those backward, while nothing is removed */
     int64_t saved_ms; /* monotonic time when this was last saved */
+    bool is_new;      /* the store was made in this run */
+    bool is_judged;   /* the clock at the start was compared with what is known of the time before it */
 };
 
 /* A message that makes an owner continue with another memstore. */
 struct sto_set_gen {
     struct ts_msg msg;
     struct sto_mem *mem;    /* of the new generation */
+    struct ts_buf once;     /* tables of the owner's shards at the end of the old one; written by the owner */
     struct ts_latch *latch; /* counted down when the owner uses it */
 };
 
@@ -143,24 +155,45 @@ struct sto_engine {
     /* barriers that are still open are never answered, since the threads that wait for them may have ended */
     bool closing;
 
+    /* by shard: which additions with ids it has; each belongs to its owner. NULL when read-only */
+    struct sto_once **once;
+    struct ts_budget once_budget;     /* memory of these tables */
+    struct sto_once_clock once_clock; /* as of the opening; owners go on from there */
+    char *once_frozen; /* the tables at the end of the newest frozen generation; owned; under flush_mu */
+    size_t once_frozen_bytes;        /* their length; 0 = all are new */
+    _Atomic uint64_t n_streams;      /* numbers of streams given out */
+    _Atomic uint64_t n_once_repeats; /* parts that were there already */
+    _Atomic uint64_t n_once_refused; /* parts that were refused */
+    _Atomic uint64_t n_once_share;   /* of these, because their address has too many ids */
+
     struct sto_sst_caches caches; /* of all files; owned */
 
     pthread_mutex_t edit_mu; /* held during an edit of the version */
     pthread_mutex_t version_mu;
     struct sto_version *version; /* changed under edit_mu and version_mu */
+    struct sto_version *pinned;  /* all versions with references; under version_mu */
     struct sto_sst_held held;    /* files that were removed and that readers hold; outlives them */
     struct sto_version *unused;  /* released by readers, to be freed by the flush thread; under version_mu */
     _Atomic bool flush_releases; /* the flush thread runs, and frees unused versions */
     int64_t cutoff_ms;           /* cutoff of the next version; under version_mu */
     uint64_t cutoff_gen;         /* the same */
     struct sto_marks *marks;     /* the same */
+    struct sto_floors
+        *floors; /* what rules of retention have removed; NULL = nothing; the same, set under compact_mu */
+    int64_t complete_from_ms;                /* under version_mu */
+    struct sto_complete__life complete_life; /* under files_mu */
 
     pthread_mutex_t files_mu; /* protects the manifest and file numbers */
     struct sto_manifest *manifest;
-    uint64_t next_file_no;       /* under files_mu */
-    struct sto_shipper *shipper; /* NULL: there is no remote store */
+    uint64_t next_file_no;        /* under files_mu */
+    struct sto_shipper *shipper;  /* NULL: there is no remote store */
+    struct sto_refusals refusals; /* rows that the remote store refuses */
 
-    pthread_mutex_t flush_mu; /* held during a flush */
+    pthread_mutex_t flush_mu;  /* held during a flush */
+    _Atomic bool handing_over; /* a hand-over of bulk files is at work (handover.h) */
+    uint64_t
+        reserved_gen; /* generation of its files, above those of all memstores; 0 = none; under flush_mu */
+    _Atomic uint64_t n_bulk_files, n_bulk_points; /* that hand-overs have added */
     /* the last flush failed; its generations are flushed before others are frozen; under flush_mu */
     bool flush_failed;
     _Atomic uint64_t gen;         /* active generation */
@@ -205,7 +238,13 @@ struct sto_engine {
     size_t n_rests;               /* length */
     _Atomic size_t n_resting;     /* of these, as the statistics report */
     struct sto_clock clock;       /* what retention thinks of the clock; the same */
-    int64_t retention_ms;         /* monotonic time when retention last looked at the files; the same */
+    /* wall clock minus monotonic one, ms, when retention trusted it last; INT64_MIN = not yet. Written under compact_mu */
+    _Atomic int64_t trusted_ahead_ms;
+    int64_t retention_ms; /* monotonic time when retention last looked at the files; the same */
+    struct sto_keep
+        *raised_keep;      /* rules by which the floors were raised last; NULL = not in this run; the same */
+    int32_t raised_hour;   /* and the hour up to which; the same */
+    uint64_t floors_epoch; /* number of the present floors; the same */
     struct sto_unfinished
         *unfinished; /* interrupted merge, which continues before any other; NULL = none; owned; the same */
     unsigned unfinished_tries; /* times that its finished files could not be read; the same */
@@ -230,6 +269,12 @@ struct sto_version *sto_version__new(size_t n_ssts, size_t n_mems);
 void sto_version__cut_off(struct sto_engine *e, int64_t ms, uint64_t gen);
 /** From the next edit on, versions have these marks, whose reference is taken. */
 void sto_version__mark(struct sto_engine *e, struct sto_marks *marks);
+/** From the next edit on, versions are complete from this time on. */
+void sto_version__complete(struct sto_engine *e, int64_t from_ms);
+/** Make the first version visible. Opening. */
+void sto_version__first(struct sto_engine *e, struct sto_version *v);
+/** Does anybody use a version that was made before the memstores of a generation? Any thread. O(versions in use). */
+bool sto_version__lacks(struct sto_engine *e, uint64_t gen);
 void sto_version__drop(struct sto_engine *e, struct sto_version *v);
 /** Free versions that readers have released; files that no version has are unlinked here. */
 void sto_version__release_unused(struct sto_engine *e);
@@ -241,6 +286,9 @@ int sto_version__edit(struct sto_engine *e, struct sto_sst *const *add, size_t n
 
 /* writer.c */
 void sto_owner__drain(struct sto_owner *o);
+/** Write a batch to the log and the memstore now. 0; an error that sto_engine__may_wait accepts: nothing was written, and the batch does not
+ * wait; TS_EIO: the log is broken. Owner. */
+int sto_owner__try(struct sto_owner *o, struct sto_batch *b);
 /** Loop of an owner that has a thread of its own (own_threads). */
 void *sto_owner__thread(void *arg);
 /** Make the writers and their queues. */
@@ -278,6 +326,10 @@ void sto_sync__nudge(struct sto_engine *e);
 void *sto_flush__thread(void *arg);
 /** Freeze what is in memory and write it to files; blocks. Errors as sto_engine_flush. */
 int sto_flush__all(struct sto_engine *e, struct ts_error *err);
+/** Write everything put so far to files, and leave out generation gen, which e->reserved_gen is: what was put is below it, and what is put from
+ * now on is above it. It is not flushed in the sense of the manifest yet. flush_mu held. Errors as sto_engine_flush; a later flush writes
+ * what is left, and calls gen flushed with it. */
+int sto_flush__below(struct sto_engine *e, uint64_t gen, struct ts_error *err);
 /** Wake the flush thread. */
 void sto_flush__wake(struct sto_engine *e);
 
@@ -285,11 +337,14 @@ void sto_flush__wake(struct sto_engine *e);
 void *sto_compact__thread(void *arg);
 /** Wake the compact thread; full: request a full compaction. */
 void sto_compact__wake(struct sto_engine *e, bool full);
+
+/* output.c */
 /** A file number that was never used. */
 uint64_t sto_engine__file_no(struct sto_engine *e);
 
 /* recover.c */
-int sto_recover__wal(struct sto_engine *e, struct ts_error *err);
+/** Replay the logs; *out_torn: the end of one was lost. */
+int sto_recover__wal(struct sto_engine *e, bool *out_torn, struct ts_error *err);
 
 /** A new memstore whose rows are counted in mems_budget. n_owners 1: it takes series of every owner (replay). */
 struct sto_mem *sto_engine__mem_new(struct sto_engine *e, uint64_t gen, uint16_t owner, unsigned n_owners);

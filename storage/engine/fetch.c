@@ -5,13 +5,16 @@
  * they are newer than everything that was shipped and older than everything that was not, and tombstones
  * apply to them as to all points of that generation.
  *
+ * Limit      rows are those of the time of the fetch, additions those of the version. What a client puts or deletes at such a time after a flush that came
+ *            after the version may be shipped before the fetch, and is then shown together with the addition. A later query shows the point as it is.
  * Threads    the thread of the scan, also while the remote store reports rows
  */
 #include "storage/engine/engine_int.h"
 
 #include <string.h>
 
-#define SERIES_AT_ONCE 256u /* series of one call of fetch */
+#define SERIES_AT_ONCE                                                                                       \
+    8192u /* series of one call of fetch: the remote store reads many rows that lie side by side faster */
 #define POINTS_AT_ONCE 512u /* points put into a memstore together */
 #define LOOK_ROWS      64u  /* rows between two checks of the scan's limits */
 #define POINT_BYTES    24u  /* memory of a point in a memstore, an estimate */

@@ -11,9 +11,12 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "storage/engine/files/handles.h"
+#include "storage/engine/once_engine.h"
 #include "storage/engine/output.h"
 #include "storage/engine/reserve.h"
 #include "storage/readonly.h"
+
+#include <string.h>
 
 /* Generations that are no longer written to. */
 struct frozen {
@@ -37,9 +40,9 @@ static void prepare_logs(struct sto_engine *e, uint64_t gen)
     ts_free(made);
 }
 
-static void change_generation(struct sto_engine *e)
+/* Let the owners continue with memstores of generation gen. */
+static void change_generation(struct sto_engine *e, uint64_t gen)
 {
-    uint64_t gen = atomic_load_explicit(&e->gen, memory_order_relaxed) + 1;
     struct sto_mem **mems = ts_xcalloc(e->n_owners, sizeof *mems);
     struct sto_set_gen *msgs = ts_xcalloc(e->n_owners, sizeof *msgs);
     struct ts_latch latch;
@@ -55,6 +58,7 @@ static void change_generation(struct sto_engine *e)
     for (unsigned i = 0; i < e->n_owners; i++) {
         msgs[i].msg.kind = STO_MSG_SET_GEN;
         msgs[i].mem = mems[i];
+        ts_buf_init(&msgs[i].once, 0);
         msgs[i].latch = &latch;
         ts_queue_push(e->owners[i].in, &msgs[i].msg);
     }
@@ -63,10 +67,23 @@ static void change_generation(struct sto_engine *e)
     ts_latch_wait(&latch);
     ts_latch_release(&latch);
     atomic_store_explicit(&e->flush_requested, false, memory_order_relaxed);
+    sto_once__take(e, msgs);
     for (unsigned i = 0; i < e->n_owners; i++)
         sto_mem_unref(mems[i]); /* the version holds its own reference */
     ts_free(mems);
     ts_free(msgs);
+}
+
+/* The generation of a hand-over of bulk files is on disk already, so no flush may reach it. */
+static int next_generation(struct sto_engine *e, struct ts_error *err)
+{
+    uint64_t gen = atomic_load_explicit(&e->gen, memory_order_relaxed) + 1;
+    if (e->reserved_gen && gen >= e->reserved_gen)
+        return ts_error_set(err, TS_EBUSY,
+                            "a hand-over of bulk files has been at work for too many flushes: "
+                            "the next flush has to wait until it has ended");
+    change_generation(e, gen);
+    return 0;
 }
 
 static bool active_has_points(struct sto_engine *e)
@@ -174,6 +191,7 @@ static int flush_frozen(struct sto_engine *e, uint64_t *out_gen, struct ts_error
         int64_t began = ts_clock_mono_ns();
         rc = e->owner.sync_names ? e->owner.sync_names(e->owner.arg, err) : 0;
         sto_engine__fatal(e, rc, err);
+        out.once = (struct ts_slice){e->once_frozen, e->once_frozen_bytes};
         if (rc == 0)
             rc = write_files(&f, e->opts.big_day_points, &out, err);
         committed = rc == 0 && (rc = sto_output__commit(&out, NULL, 0, f.gen_hi, err)) == 0;
@@ -207,11 +225,10 @@ int sto_flush__all(struct sto_engine *e, struct ts_error *err)
         rc = flush_frozen(e, &gen, &why);
         drop_logs(e, gen); /* at once, since new segments may need the space */
     }
-    if (rc == 0) {
-        if (active_has_points(e))
-            change_generation(e);
+    if (rc == 0 && active_has_points(e))
+        rc = next_generation(e, &why);
+    if (rc == 0)
         rc = flush_frozen(e, &gen, &why);
-    }
     if (rc == TS_ENOSPC && sto_reserve__use(e, &why)) {
         why = (struct ts_error){0};
         rc = flush_frozen(e, &gen, &why);
@@ -229,6 +246,18 @@ int sto_flush__all(struct sto_engine *e, struct ts_error *err)
         if (err)
             *err = why;
     }
+    return rc;
+}
+
+int sto_flush__below(struct sto_engine *e, uint64_t gen, struct ts_error *err)
+{
+    uint64_t flushed = 0;
+    change_generation(e, gen + 1);
+    int rc = flush_frozen(e, &flushed, err);
+    e->flush_failed = rc < 0;
+    drop_logs(e, flushed);
+    if (rc < 0)
+        atomic_fetch_add_explicit(&e->n_flush_errors, 1, memory_order_relaxed);
     return rc;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "storage/engine/files/sst_format.h"
+#include "storage/engine/handover_record.h"
 #include "storage/engine/log/wal.h"
 
 /* --- everything --- */
@@ -42,9 +43,10 @@ bool sto_lost__all(const struct ts_fs *fs, const char *dir, const struct sto_man
 struct compare {
     const struct ts_fs *fs;
     const struct sto_manifest_state *state;
-    char *files_dir, *wal_dir; /* owned */
-    bool lost;                 /* the result: edits are lost */
-    struct ts_error *err;      /* of the caller */
+    char *files_dir, *wal_dir;       /* owned */
+    struct sto_handover_record bulk; /* files of a hand-over that was not completed */
+    bool lost;                       /* the result: edits are lost */
+    struct ts_error *err;            /* of the caller */
 };
 
 /* Read the footer of a sorted file. 1, 0: the file is not complete, < 0. */
@@ -109,7 +111,8 @@ static int look(void *arg, const char *name)
     uint64_t file_no;
     struct sto_sst_info info;
     if (!sto_sst__name_parse(name, &file_no, &kind) || kind != STO_SST_KIND_POINTS ||
-        sto_manifest_file(c->state, file_no))
+        sto_manifest_file(c->state, file_no) ||
+        sto_handover_record_holds(&c->bulk, c->state->flushed_gen, file_no))
         return 0;
     int rc = read_info(c, file_no, &info);
     if (rc == 1)
@@ -127,7 +130,10 @@ int sto_lost__edits(const struct ts_fs *fs, const char *dir, const struct sto_ma
                         .wal_dir = ts_fs_join(dir, "wal"),
                         .err = err};
     struct ts_error why = {0};
-    int rc = fs->list(fs, c.files_dir, look, &c, &why);
+    int rc = sto_handover_record_read(fs, dir, &c.bulk, &why);
+    if (rc >= 0)
+        rc = fs->list(fs, c.files_dir, look, &c, &why);
+    sto_handover_record_release(&c.bulk);
     ts_free(c.files_dir);
     ts_free(c.wal_dir);
     if (c.lost || rc == 0 || rc == TS_ENOTFOUND)

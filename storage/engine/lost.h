@@ -28,7 +28,7 @@ bool sto_lost__all(const struct ts_fs *fs, const char *dir, const struct sto_man
  *   - It has the generations and some of the time of listed files, and none of these exists: its merge was
  *     completed, since input files are deleted only after the edit.
  *
- * A crash leaves neither.
+ * A crash leaves neither. Files of a hand-over that was not completed (handover_record.h) do not count.
  *
  * @return 1, 0, < 0 (the folder can't be read)
  * Cost:  reads two folders, and the footers of files that are not listed

@@ -49,7 +49,9 @@ struct sto_manifest {
 /* The lists of a state, by type of extension. A state without marks was never shipped from, so that nothing was sent either. */
 static struct sto_manifest__lists lists_of(const struct sto_manifest_state *s)
 {
-    struct sto_manifest__lists l = {.past = s->past.n ? &s->past : NULL};
+    struct sto_manifest__lists l = {.past = s->past.n ? &s->past : NULL,
+                                    .once = s->once,
+                                    .complete = s->complete.known ? &s->complete : NULL};
     l.list[STO_MANIFEST__MARKS] = s->marks.n ? &s->marks : NULL;
     l.list[STO_MANIFEST__SENT] = s->marks.n || s->sent.n ? &s->sent : NULL;
     l.list[STO_MANIFEST__AGAIN] = s->again.n ? &s->again : NULL;
@@ -60,7 +62,7 @@ static struct sto_manifest__lists lists_of(const struct sto_manifest_state *s)
 static struct sto_manifest__lists lists_of_edit(const struct sto_manifest_state *s,
                                                 const struct sto_manifest_edit *e)
 {
-    struct sto_manifest__lists l = {.past = e->past};
+    struct sto_manifest__lists l = {.past = e->past, .once = e->once, .complete = e->complete};
     l.list[STO_MANIFEST__MARKS] = e->marks;
     l.list[STO_MANIFEST__SENT] = e->sent ? e->sent : e->marks ? &s->sent : NULL;
     l.list[STO_MANIFEST__AGAIN] = e->again;
@@ -116,8 +118,22 @@ static void free_state(struct sto_manifest_state *s)
     ts_free(s->sent.marks);
     ts_free(s->again.marks);
     sto_mark_history_release(&s->past);
+    ts_free((char *)s->once.p);
+    s->once = (struct ts_slice){NULL, 0};
     s->files = NULL;
     s->marks = s->sent = s->again = (struct sto_mark_list){0};
+}
+
+/* A copy of bytes, with ts_try_malloc; false: there is no memory. */
+static bool copy_bytes(struct ts_slice from, struct ts_slice *out)
+{
+    char *p = from.n ? ts_try_malloc(from.n) : NULL;
+    if (from.n && !p)
+        return false;
+    if (p)
+        memcpy(p, from.p, from.n);
+    *out = (struct ts_slice){p, from.n};
+    return true;
 }
 
 /* Give the state after an edit its own copies of the lists; it has its own files already. */
@@ -126,13 +142,15 @@ static int copy_lists(const struct sto_manifest_state *s, const struct sto_manif
 {
     out->marks = out->sent = out->again = (struct sto_mark_list){0};
     out->past = (struct sto_mark_history){0};
-    if (sto_mark_list_copy(e->marks ? e->marks : &s->marks, &out->marks) &&
+    out->once = (struct ts_slice){NULL, 0};
+    if (copy_bytes(e->once.n ? e->once : s->once, &out->once) &&
+        sto_mark_list_copy(e->marks ? e->marks : &s->marks, &out->marks) &&
         sto_mark_list_copy(e->sent ? e->sent : &s->sent, &out->sent) &&
         sto_mark_list_copy(e->again ? e->again : &s->again, &out->again) &&
         sto_mark_history_copy(e->past ? e->past : &s->past, &out->past))
         return 0;
     free_state(out);
-    return ts_error_set(err, TS_ENOMEM, "no memory for the ship marks of the manifest");
+    return ts_error_set(err, TS_ENOMEM, "no memory for the ship marks and ids of the manifest");
 }
 
 /* Apply the files of an edit; out->files has room for them. NULL, or how the edit contradicts the state, of *file_no. */
@@ -203,6 +221,7 @@ static int next_state(const struct sto_manifest_state *s, const struct sto_manif
     out->run = e->run ? e->run : s->run;
     out->cutoff_ms = e->cutoff_gen ? e->cutoff_ms : s->cutoff_ms;
     out->cutoff_gen = e->cutoff_gen ? e->cutoff_gen : s->cutoff_gen;
+    out->complete = e->complete ? *e->complete : s->complete;
     out->next_file_no = e->next_file_no ? e->next_file_no : s->next_file_no;
     out->files = ts_try_malloc((s->n_files + e->n_add + 1) * sizeof(*out->files));
     if (!out->files)
@@ -250,10 +269,12 @@ static int get_lists(const struct sto_manifest *m, struct sto_manifest__reader *
 {
     struct sto_mark_list got[STO_MANIFEST__LISTS] = {{0}};
     *out = (struct sto_manifest__lists){.past = NULL};
-    int rc = m->version > 1 ? sto_manifest__get_lists(r, got, &to->past, out, err) : 0;
+    int rc = m->version > 1 ? sto_manifest__get_lists(r, got, &to->past, &to->complete, out, err) : 0;
     to->marks = got[STO_MANIFEST__MARKS];
     to->sent = got[STO_MANIFEST__SENT];
     to->again = got[STO_MANIFEST__AGAIN];
+    if (rc == 0 && !copy_bytes(out->once, &to->once))
+        rc = ts_error_set(err, TS_ENOMEM, "no memory for the ids of the manifest");
     if (rc == 0 && to->marks.n && !out->list[STO_MANIFEST__SENT]) {
         rc = all_sent(&to->sent, err);
         out->list[STO_MANIFEST__SENT] = &to->sent;
@@ -317,6 +338,8 @@ static int read_edit(struct sto_manifest *m, struct sto_manifest__reader *r, str
     e.sent = rc == 0 && lists.list[STO_MANIFEST__SENT] ? &read.sent : NULL;
     e.again = rc == 0 && lists.list[STO_MANIFEST__AGAIN] ? &read.again : NULL;
     e.past = rc == 0 && lists.past ? &read.past : NULL;
+    e.once = read.once;
+    e.complete = rc == 0 ? lists.complete : NULL;
     if (rc == 0)
         rc = r->bad || r->p != r->end ? malformed(err) : next_state(&m->state, &e, TS_ECORRUPT, &next, err);
     if (rc == 0)

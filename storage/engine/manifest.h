@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "base/fs.h"
+#include "storage/engine/complete.h"
 #include "storage/engine/files/sst.h"
 #include "storage/engine/mark_history.h"
 
@@ -39,6 +40,8 @@ struct sto_manifest_state {
     struct sto_mark_list sent;  /* set of hours: something of them was sent, or may have been; owned */
     struct sto_mark_list again; /* set of hours: what their marks cover is to be sent again; owned */
     struct sto_mark_history past; /* marks of earlier times; owned */
+    struct ts_slice once;         /* ids of clients, as engine/once_all.h writes them; owned */
+    struct sto_complete complete; /* from when on the remote store has nothing more */
     struct sto_sst_info *files;   /* owned by the manifest; order unspecified */
     size_t n_files;               /* number of elements of files */
 };
@@ -58,6 +61,9 @@ struct sto_manifest_edit {
     const struct sto_mark_list *sent;    /* the whole set; NULL = unchanged */
     const struct sto_mark_list *again;   /* the whole set; NULL = unchanged */
     const struct sto_mark_history *past; /* all of it; NULL = unchanged */
+    /* ids of clients at the end of flushed_gen (engine/once_all.h); n 0 = unchanged */
+    struct ts_slice once;
+    const struct sto_complete *complete; /* NULL = unchanged */
 };
 /**
  * Open dir/MANIFEST. If there is none and create is set, write one for n_shards.

@@ -112,9 +112,29 @@ static void put_list(struct ts_buf *b, unsigned type, const struct sto_mark_list
     }
 }
 
+static void put_past(struct ts_buf *b, const struct sto_mark_history *past)
+{
+    sto_manifest__put_u64(b, STO_MANIFEST__PAST);
+    sto_manifest__put_u64(b, past->n);
+    for (size_t i = 0; i < past->n; i++) {
+        sto_manifest__put_u64(b, ts_zigzag(past->past[i].at_ms));
+        put_list(b, STO_MANIFEST__MARKS, &past->past[i].list);
+    }
+}
+
+static void put_complete(struct ts_buf *b, const struct sto_complete *c)
+{
+    sto_manifest__put_u64(b, STO_MANIFEST__COMPLETE);
+    sto_manifest__put_u64(b, c->known);
+    if (!c->known)
+        return;
+    sto_manifest__put_u64(b, ts_zigzag(c->from_ms));
+    sto_manifest__put_u64(b, c->proof);
+}
+
 void sto_manifest__put_lists(struct ts_buf *b, const struct sto_manifest__lists *lists)
 {
-    unsigned n = lists->past != NULL;
+    unsigned n = (lists->past ? 1u : 0u) + (lists->once.n ? 1u : 0u) + (lists->complete ? 1u : 0u);
     for (unsigned type = 0; type < STO_MANIFEST__LISTS; type++)
         n += lists->list[type] != NULL;
     sto_manifest__put_u64(b, n);
@@ -123,14 +143,15 @@ void sto_manifest__put_lists(struct ts_buf *b, const struct sto_manifest__lists 
             sto_manifest__put_u64(b, type);
             put_list(b, type, lists->list[type]);
         }
-    if (!lists->past)
-        return;
-    sto_manifest__put_u64(b, STO_MANIFEST__PAST);
-    sto_manifest__put_u64(b, lists->past->n);
-    for (size_t i = 0; i < lists->past->n; i++) {
-        sto_manifest__put_u64(b, ts_zigzag(lists->past->past[i].at_ms));
-        put_list(b, STO_MANIFEST__MARKS, &lists->past->past[i].list);
+    if (lists->past)
+        put_past(b, lists->past);
+    if (lists->once.n) {
+        sto_manifest__put_u64(b, STO_MANIFEST__ONCE);
+        sto_manifest__put_u64(b, lists->once.n);
+        ts_buf_slice(b, lists->once);
     }
+    if (lists->complete)
+        put_complete(b, lists->complete);
 }
 
 static int get_list(struct sto_manifest__reader *r, unsigned type, struct sto_mark_list *out,
@@ -162,23 +183,40 @@ static int get_past(struct sto_manifest__reader *r, struct sto_mark_history *out
     return 0;
 }
 
+static void get_complete(struct sto_manifest__reader *r, struct sto_complete *out)
+{
+    *out = (struct sto_complete){.known = sto_manifest__get_u64(r, 1) == 1};
+    if (!out->known)
+        return;
+    out->from_ms = ts_unzigzag(sto_manifest__get_u64(r, UINT64_MAX));
+    out->proof = sto_manifest__get_u64(r, UINT64_MAX);
+}
+
 int sto_manifest__get_lists(struct sto_manifest__reader *r, struct sto_mark_list got[STO_MANIFEST__LISTS],
-                            struct sto_mark_history *past, struct sto_manifest__lists *out,
-                            struct ts_error *err)
+                            struct sto_mark_history *past, struct sto_complete *complete,
+                            struct sto_manifest__lists *out, struct ts_error *err)
 {
     uint64_t n = sto_manifest__get_u64(r, UINT64_MAX), last = 0;
     for (; n > 0 && !r->bad; n--) {
-        uint64_t type = n <= STO_MANIFEST__PAST ? sto_manifest__get_u64(r, UINT64_MAX) : UINT64_MAX;
+        uint64_t type = n <= STO_MANIFEST__COMPLETE ? sto_manifest__get_u64(r, UINT64_MAX) : UINT64_MAX;
         if (r->bad)
             return 0;
-        if (type <= last || type > STO_MANIFEST__PAST)
+        if (type <= last || type > STO_MANIFEST__COMPLETE)
             return ts_error_set(err, TS_EVERSION,
                                 "the manifest has an extension that this program does not know; it was "
                                 "written by a newer one");
         last = type;
-        if (type == STO_MANIFEST__PAST) {
+        if (type == STO_MANIFEST__COMPLETE) {
+            get_complete(r, complete);
+            out->complete = complete;
+        } else if (type == STO_MANIFEST__PAST) {
             TS_TRY(get_past(r, past, err));
             out->past = past;
+        } else if (type == STO_MANIFEST__ONCE) {
+            size_t n_bytes = sto_manifest__get_count(r, 1);
+            r->bad |= n_bytes == 0;
+            out->once = (struct ts_slice){(const char *)r->p, n_bytes};
+            r->p += n_bytes;
         } else {
             TS_TRY(get_list(r, (unsigned)type, &got[type], err));
             out->list[type] = &got[type];

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "storage/engine/complete.h"
 #include "storage/engine/files/sst.h"
 #include "storage/engine/mark_history.h"
 
@@ -32,25 +33,30 @@ size_t sto_manifest__get_count(struct sto_manifest__reader *r, size_t min_bytes)
 int sto_manifest__get_files(struct sto_manifest__reader *r, uint64_t version, struct sto_sst_info **out,
                             size_t *out_n, struct ts_error *err);
 
-/* Types of extensions of a record: what is known of shipping. */
+/* Types of extensions of a record: what is known of shipping, and ids of clients. */
 enum sto_manifest__list {
     STO_MANIFEST__MARKS = 1, /* ship marks */
     STO_MANIFEST__SENT = 2,  /* hours of which something was sent */
     STO_MANIFEST__AGAIN = 3, /* hours that are to be sent again */
     STO_MANIFEST__LISTS,
-    STO_MANIFEST__PAST = STO_MANIFEST__LISTS /* marks of earlier times */
+    STO_MANIFEST__PAST = STO_MANIFEST__LISTS, /* marks of earlier times */
+    STO_MANIFEST__ONCE,                       /* ids of clients */
+    STO_MANIFEST__COMPLETE                    /* from when on the remote store has nothing more */
 };
-/* Lists by type; NULL = the record does not have it. */
+/* Extensions by type; NULL = the record does not have it. */
 struct sto_manifest__lists {
     const struct sto_mark_list *list[STO_MANIFEST__LISTS];
     const struct sto_mark_history *past;
+    struct ts_slice once; /* n 0 = the record does not have it */
+    const struct sto_complete *complete;
 };
 /** Append the number of lists and the lists. */
 void sto_manifest__put_lists(struct ts_buf *b, const struct sto_manifest__lists *lists);
-/** Read extensions into new arrays of got and past, which the caller frees, also after an error; *out refers to those that the record has.
+/** Read extensions into new arrays of got and past, which the caller frees, also after an error, and into *complete; *out refers to those
+ *  that the record has, and out->once to its bytes.
  *  0, also if r is bad; TS_ENOMEM; TS_EVERSION: an extension is of an unknown type. */
 int sto_manifest__get_lists(struct sto_manifest__reader *r, struct sto_mark_list got[STO_MANIFEST__LISTS],
-                            struct sto_mark_history *past, struct sto_manifest__lists *out,
-                            struct ts_error *err);
+                            struct sto_mark_history *past, struct sto_complete *complete,
+                            struct sto_manifest__lists *out, struct ts_error *err);
 
 #endif

@@ -15,6 +15,14 @@
  * descriptors free. */
 _Static_assert(2 * 2 * (STO_OUTPUT_CUTS + 1) < TS_FS_SPARE, "output files may use all spare descriptors");
 
+uint64_t sto_engine__file_no(struct sto_engine *e)
+{
+    pthread_mutex_lock(&e->files_mu);
+    uint64_t no = e->next_file_no++;
+    pthread_mutex_unlock(&e->files_mu);
+    return no;
+}
+
 static int finish(struct sto_output *o, struct sto_sst_writer *w, struct ts_error *err)
 {
     if (o->n == o->cap)
@@ -155,7 +163,13 @@ static int name_files(struct sto_output *o, struct sto_sst *const *ssts, const u
                       uint64_t flushed_gen, struct ts_error *err)
 {
     struct sto_engine *e = o->e;
+    int64_t before_ms = o->dropped_ms ? o->dropped_ms : INT64_MIN;
+    if (o->cutoff_gen && o->cutoff_ms > before_ms)
+        before_ms = o->cutoff_ms;
     pthread_mutex_lock(&e->files_mu);
+    const struct sto_complete *was = &sto_manifest_state(e->manifest)->complete;
+    struct sto_complete complete = sto_complete__removed(was, before_ms);
+    bool changed = complete.from_ms != was->from_ms;
     struct sto_manifest_edit edit = {.add = o->infos,
                                      .n_add = o->n,
                                      .remove = gone,
@@ -163,8 +177,12 @@ static int name_files(struct sto_output *o, struct sto_sst *const *ssts, const u
                                      .flushed_gen = flushed_gen,
                                      .cutoff_ms = o->cutoff_ms,
                                      .cutoff_gen = o->cutoff_gen,
+                                     .once = o->once,
+                                     .complete = changed ? &complete : NULL,
                                      .next_file_no = e->next_file_no};
     int rc = sto_manifest_apply(e->manifest, &edit, err);
+    if (rc == 0 && changed)
+        sto_version__complete(e, complete.from_ms);
     pthread_mutex_unlock(&e->files_mu);
     o->perhaps_named = rc == TS_EIO;
     sto_engine__fatal(e, rc, err);

@@ -30,8 +30,10 @@ struct sto_output {
     uint64_t n_bytes, n_points; /* written so far; output */
     /* time of the first row, 0 = there was none; time for which bytes_per_s has paused; output */
     int64_t began_ns, paused_ns;
-    int64_t cutoff_ms;   /* commit: points before it are permanently removed, */
-    uint64_t cutoff_gen; /* provided they are of generations below this one; 0 = as before */
+    int64_t cutoff_ms;    /* commit: points before it are permanently removed, */
+    uint64_t cutoff_gen;  /* provided they are of generations below this one; 0 = as before */
+    struct ts_slice once; /* commit of a flush: the ids of clients (sto_manifest_edit); n 0 = as before */
+    int64_t dropped_ms;   /* commit: points before it are removed that the remote store has; 0 = none are */
     /* call checkpoint each time this much was written, see sto_output__rows; 0 = never */
     uint64_t checkpoint_bytes;
     int (*checkpoint)(void *arg, const struct sto_key *last, struct ts_error *err);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "storage/engine/engine_int.h"
+#include "storage/engine/once_engine.h"
 
 /* State of a replay: memstores by generation, ascending. */
 struct replay {
@@ -49,21 +50,32 @@ static int on_points(void *arg, uint64_t gen, const struct sto_point *points, si
     return 0;
 }
 
-int sto_recover__wal(struct sto_engine *e, struct ts_error *err)
+static int on_once(void *arg, uint16_t shard, const struct sto_once_id *id, uint64_t seq,
+                   struct ts_error *err)
+{
+    struct replay *r = arg;
+    if (r->e->once && sto_once_added(r->e->once[shard], id, seq) < 0)
+        return ts_error_set(err, TS_ENOMEM, "no memory for the ids of additions in the write-ahead log");
+    return 0;
+}
+
+int sto_recover__wal(struct sto_engine *e, bool *out_torn, struct ts_error *err)
 {
     const struct sto_manifest_state *state = sto_manifest_state(e->manifest);
     struct sto_wal_replay_ops ops = {
-        .series = on_series, .known = e->owner.known ? on_known : NULL, .points = on_points};
+        .series = on_series, .known = e->owner.known ? on_known : NULL, .points = on_points, .once = on_once};
     struct sto_wal_replay_result found = {0};
     struct replay r = {.e = e};
     int64_t began = ts_clock_mono_ns();
     int rc = sto_wal_replay(e->fs, e->wal_dir, state->flushed_gen, &ops, &r, e->opts.read_only, &found, err);
+    *out_torn = found.n_torn > 0;
     if (rc == 0) {
         sto_version__edit(e, NULL, 0, NULL, 0, 0, r.mems, r.n);
         size_t bytes = 0; /* of generations that wait for a flush, for instance after a failed one */
         for (size_t i = 0; i < r.n; i++)
             bytes += sto_mem_bytes(r.mems[i]);
         atomic_store_explicit(&e->frozen_bytes, bytes, memory_order_relaxed);
+        sto_once__replayed(e);
         if (r.n) /* their age is not known; it counts from now on */
             atomic_store_explicit(&e->frozen_born_ms, ts_clock_mono_ns() / 1000000, memory_order_relaxed);
         e->flush_wanted =

@@ -110,7 +110,10 @@ bool sto_reserve__use(struct sto_engine *e, const struct ts_error *why)
 /* files_mu is held, or no other thread runs. */
 static int save_run(struct sto_engine *e, struct ts_error *err)
 {
-    struct sto_manifest_edit edit = {.run = e->run, .next_file_no = e->next_file_no};
+    const struct sto_complete *was = &sto_manifest_state(e->manifest)->complete,
+                              now = sto_complete__now(e, was);
+    struct sto_manifest_edit edit = {
+        .run = e->run, .next_file_no = e->next_file_no, .complete = was->known ? &now : NULL};
     return sto_manifest_apply(e->manifest, &edit, err);
 }
 

@@ -2,7 +2,7 @@
  * retention.c - removes files that hold nothing but expired points.
  *
  * No answer contains a point from the second on in which it expires: snapshots begin at the present time less
- * retention_days (store.c). Files are removed an hour later. Before that, the manifest records up to which
+ * retention_days, and each series by the rule that it matches (keep.h). Files are removed an hour later. Before that, the manifest records up to which
  * time points are removed for good, and in which generations. So nothing that a removed file had overwritten
  * or deleted reappears from older files, whatever the clock or the configuration say later. Points that are
  * put after that are of a newer generation and are not affected.
@@ -20,6 +20,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "storage/engine/expire.h"
 #include "storage/engine/output.h"
 #include "storage/engine/reserve.h"
 #include "storage/engine/ship.h"
@@ -145,13 +146,28 @@ static bool is_trusted(struct sto_clock *c, int64_t wall_ms, int64_t now_ms)
     return true;
 }
 
+/* The same, and whoever takes points (sto_engine_sure_ms) learns of it. */
+static bool look_at_clock(struct sto_engine *e, int64_t wall_ms, int64_t now_ms)
+{
+    bool trusted = is_trusted(&e->clock, wall_ms, now_ms);
+    if (trusted)
+        atomic_store_explicit(&e->trusted_ahead_ms, wall_ms - now_ms, memory_order_relaxed);
+    return trusted;
+}
+
+int64_t sto_engine_sure_ms(struct sto_engine *e)
+{
+    int64_t ahead_ms = atomic_load_explicit(&e->trusted_ahead_ms, memory_order_relaxed);
+    return ahead_ms == INT64_MIN ? INT64_MIN : smaller(ts_clock_ms(), mono_ms() + ahead_ms + JUMP_MS);
+}
+
 /* Estimate how far the clock may have jumped if its former time is not known: the newest point of a store
  * in use is hardly older than a day. In other cases it may be any distance. */
-static int64_t jump_of_unknown(const struct sto_engine *e, int64_t wall_ms)
+static int64_t jump_of_unknown(const struct sto_version *v, int64_t wall_ms)
 {
     int64_t newest_ms = INT64_MIN;
-    for (size_t i = 0; i < e->version->n_ssts; i++) {
-        const struct sto_sst_info *f = sto_sst_info(e->version->ssts[i]);
+    for (size_t i = 0; i < v->n_ssts; i++) {
+        const struct sto_sst_info *f = sto_sst_info(v->ssts[i]);
         if (f->n_points && f->max_ms > newest_ms)
             newest_ms = f->max_ms;
     }
@@ -159,9 +175,12 @@ static int64_t jump_of_unknown(const struct sto_engine *e, int64_t wall_ms)
 }
 
 /* Does the time decide which files are removed: those that are expired, or those that were shipped long ago? */
-static bool needs_clock(const struct sto_engine *e)
+static bool needs_clock(struct sto_engine *e)
 {
-    return (e->opts.retention_ms || e->opts.remote) && !e->opts.read_only;
+    struct sto_keep *keep = sto_expire__keep(e);
+    bool expires = sto_keep_expires(keep);
+    sto_keep_unref(keep);
+    return (expires || e->opts.remote) && !e->opts.read_only;
 }
 
 void sto_retention__begin(struct sto_engine *e)
@@ -169,8 +188,13 @@ void sto_retention__begin(struct sto_engine *e)
     struct sto_clock *c = &e->clock;
     struct sto_retention was = {0};
     struct ts_error why = {0};
-    *c = (struct sto_clock){
-        .wall_ms = ts_clock_ms(), .mono_ms = mono_ms(), .hold_until_ms = INT64_MIN, .saved_ms = INT64_MIN};
+    *c = (struct sto_clock){.wall_ms = ts_clock_ms(),
+                            .mono_ms = mono_ms(),
+                            .hold_until_ms = INT64_MIN,
+                            .saved_ms = INT64_MIN,
+                            .is_new = sto_manifest_state(e->manifest)->run == 0};
+    atomic_store_explicit(&e->trusted_ahead_ms, c->is_new ? c->wall_ms - c->mono_ms : INT64_MIN,
+                          memory_order_relaxed);
     if (!needs_clock(e))
         return;
     int rc = sto_retention_read(e->fs, e->dir, &was, &why);
@@ -180,13 +204,23 @@ void sto_retention__begin(struct sto_engine *e)
         c->ahead_ms = was.ahead_ms > 0 ? smaller(was.ahead_ms, INT64_MAX / 4) : 0;
         c->hold_until_ms = c->mono_ms + smaller(was.hold_ms, HOLD_MS);
     }
-    bool is_new = sto_manifest_state(e->manifest)->run == 0;
-    int64_t since = rc == 1   ? c->wall_ms - was.wall_ms
-                    : is_new  ? 0
-                    : rc == 0 ? jump_of_unknown(e, c->wall_ms)
-                              : HOLD_MS;
+    int64_t since = rc == 1     ? c->wall_ms - was.wall_ms
+                    : c->is_new ? 0
+                    : rc == 0   ? jump_of_unknown(e->version, c->wall_ms)
+                                : HOLD_MS;
     if (since > JUMP_MS || since < -JUMP_MS)
         note_jump(c, since, c->mono_ms);
+    c->is_judged = true;
+    (void)look_at_clock(e, c->wall_ms, c->mono_ms);
+}
+
+/* Rules were set while the store runs, and nothing looked at the clock when it was opened: as if retention was switched on now. */
+static void judge_late(struct sto_engine *e, const struct sto_version *v, int64_t wall_ms, int64_t now_ms)
+{
+    int64_t since = e->clock.is_new ? 0 : jump_of_unknown(v, wall_ms);
+    if (is_trusted(&e->clock, wall_ms, now_ms) && since > JUMP_MS) /* it has not jumped since */
+        note_jump(&e->clock, since, now_ms);
+    e->clock.is_judged = true;
 }
 
 void sto_retention__end(struct sto_engine *e)
@@ -200,7 +234,7 @@ void sto_retention__end(struct sto_engine *e)
 bool sto_retention__trusts_clock(struct sto_engine *e)
 {
     int64_t now = mono_ms();
-    bool trusted = is_trusted(&e->clock, ts_clock_ms(), now);
+    bool trusted = look_at_clock(e, ts_clock_ms(), now);
     if (e->clock.saved_ms == INT64_MIN || now - e->clock.saved_ms >= SAVE_MS) {
         struct sto_version *v = sto_engine_pin(e);
         save(e, v->cutoff_ms, v->cutoff_gen);
@@ -258,6 +292,20 @@ static size_t choose(const struct sto_version *v, uint64_t merge_gen, int64_t be
     return n;
 }
 
+/* Choose the files to remove at a time: by the longest duration, which holds for all series, and then by the rules of each. */
+static size_t choose_all(struct sto_engine *e, const struct sto_version *v, uint64_t merge_gen, int64_t at_ms,
+                         uint64_t *gone, struct sto_output *out)
+{
+    struct sto_keep *keep = sto_expire__keep(e);
+    int64_t before_ms = sto_keep_first_ms(keep, at_ms);
+    size_t n = before_ms > STO_MIN_TS_MS ? choose(v, merge_gen, before_ms, gone, out) : 0;
+    sto_keep_unref(keep);
+    if (e->opts.remote)
+        return n; /* it has what would be removed here, and rules that keep points longer would show it again */
+    sto_expire__raise(e, v, at_ms, merge_gen);
+    return sto_expire__choose(e, v, gone, n);
+}
+
 /* On a full disk the edit that removes files uses the space of the reserve; the files free more than that. */
 static int drop_files(struct sto_engine *e, struct sto_output *none, const uint64_t *gone, size_t n,
                       struct ts_error *err)
@@ -275,19 +323,21 @@ int sto_retention__drop(struct sto_engine *e, struct ts_error *err)
 {
     int64_t wall_ms = ts_clock_ms(), now = mono_ms();
     e->retention_ms = now;
-    if (!e->opts.retention_ms)
+    bool expires = needs_clock(e);
+    if (!expires && !(e->floors && e->floors->n))
         return 0;
     pthread_mutex_lock(&e->remove_mu);
     struct sto_version *v = sto_engine_pin(e);
+    if (expires && !e->clock.is_judged)
+        judge_late(e, v, wall_ms, now);
     struct sto_output none = {.e = e};
     uint64_t *gone = ts_xcalloc(v->n_ssts + 1, sizeof *gone);
     int rc = 0;
     /* the tombstones whose generation the merge uses may have been removed, and with them that generation
      * from v */
     uint64_t merge_gen = e->unfinished ? e->unfinished->gen_hi : 0;
-    size_t n = is_trusted(&e->clock, wall_ms, now)
-                   ? choose(v, merge_gen, wall_ms - e->opts.retention_ms - LAG_MS, gone, &none)
-                   : 0;
+    size_t n =
+        look_at_clock(e, wall_ms, now) ? choose_all(e, v, merge_gen, wall_ms - LAG_MS, gone, &none) : 0;
     if (none.cutoff_gen)
         save(e, none.cutoff_ms, none.cutoff_gen);
     else if (e->clock.saved_ms == INT64_MIN || now - e->clock.saved_ms >= SAVE_MS)

@@ -14,9 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EVERY_MS     10000 /* default of ship_every_ms */
-#define PAUSE_MAX_MS 60000 /* longest pause after failures */
-#define SENT_RANGES  1024  /* ranges of hours that were sent, in the manifest */
+#define EVERY_MS     10000      /* default of ship_every_ms */
+#define PAUSE_MAX_MS 60000      /* longest pause after failures */
+#define ADDITIONS    (1u << 20) /* default of ship_additions: 16 MiB */
+#define SENT_RANGES  1024       /* ranges of hours that were sent, in the manifest */
 
 /* --- marks --- */
 
@@ -108,8 +109,17 @@ static int set_again(struct sto_ship__pass *p, struct sto_mark_list *left, struc
 /* Requests that came before the pass begin with it: also hours that were held back are tried once more. Under files_mu. */
 static void take_asked(struct sto_shipper *s)
 {
-    for (size_t i = 0; s->asked.n && i < s->hours.n; i++)
-        s->hours.list[i].again_held = false;
+    if (s->asked.n)
+        s->e->opts.remote->ops->recheck(s->e->opts.remote);
+    for (size_t i = 0; s->asked.n && i < s->hours.n; i++) {
+        struct sto_ship__hour *h = &s->hours.list[i];
+        h->again_held = false;
+        if (!sto_mark_of(&s->asked, h->hour))
+            continue;
+        h->again_done = false;
+        if (h->refused_ms)
+            h->refused_ms = 1; /* long ago */
+    }
     replace(&s->asked, (struct sto_mark_list){0});
 }
 
@@ -123,7 +133,8 @@ static int forget_again(struct sto_ship__pass *p, bool complete, struct ts_error
         return ts_error_set(err, TS_ENOMEM, "no memory for hours that are shipped again");
     for (size_t i = 0; i < p->n_order; i++) {
         const struct sto_ship__hour *h = &p->s->hours.list[p->order[i]];
-        bool stays = h->again || (h->again_held && sto_mark_of(&p->again, h->hour));
+        bool waits = h->again_held || (h->again_done && h->follow);
+        bool stays = h->again || h->again_left || (waits && sto_mark_of(&p->again, h->hour));
         if (stays == complete && (complete || sto_mark_of(&p->again, h->hour)))
             replace(&left, complete ? sto_mark_list_with(&left, h->hour, h->hour, 1)
                                     : sto_mark_list_without(&left, h->hour, h->hour));
@@ -256,12 +267,21 @@ static void end(struct sto_ship__pass *p, bool good)
     sto_engine_unpin(p->e, p->v);
 }
 
-/* *out_more: something is left for another pass. */
-static int run_pass(struct sto_shipper *s, bool *out_more, struct ts_error *err)
+/* Additions that the pass has not made absolute are left to the next one. */
+static void keep_additions(struct sto_ship__pass *p)
+{
+    p->s->waiting = p->additions;
+    atomic_store_explicit(&p->s->n_waiting, p->additions.n, memory_order_relaxed);
+}
+
+/* *out_more: something is left for another pass. *out_put: sums were put, which another pass should send. */
+static int run_pass(struct sto_shipper *s, bool *out_more, bool *out_put, struct ts_error *err)
 {
     struct sto_ship__pass p = {.s = s, .e = s->e};
     sto_flight__init(&p.flight);
     pthread_mutex_lock(&s->mu);
+    p.additions = s->waiting;
+    p.additions.max = s->e->opts.ship_additions ? s->e->opts.ship_additions : ADDITIONS;
     int rc = begin(&p, err);
     if (rc == 0)
         rc = sto_ship__find(&p, err);
@@ -272,28 +292,46 @@ static int run_pass(struct sto_shipper *s, bool *out_more, struct ts_error *err)
     if (rc == 0)
         rc = sto_ship__deletes(&p, err); /* before rows, since those are newer */
     if (rc == 0)
+        rc = sto_ship__sync_absolute(&p, err);
+    if (rc == 0)
         rc = do_hours(&p, err);
+    if (rc == 0 || p.failed.code) { /* hours that cannot be read do not hold up the others */
+        struct ts_error why = {0};
+        int later = sto_ship__absolute(&p, &why);
+        if (rc == 0 && later < 0)
+            rc = ts_error_set(err, later, "%s", why.text);
+    }
+    keep_additions(&p);
     end(&p, rc == 0);
     sto_flight__release(&p.flight);
     atomic_store_explicit(&s->n_unreadable, p.n_unreadable, memory_order_relaxed);
     pthread_mutex_unlock(&s->mu);
     atomic_fetch_add_explicit(rc < 0 ? &s->n_errors : &s->n_passes, 1, memory_order_relaxed);
     *out_more = p.more;
+    *out_put = p.put;
     return rc;
 }
 
 int sto_engine_ship(struct sto_engine *e, struct ts_error *err)
 {
     struct ts_error why = {0};
-    bool more = true;
+    bool more = true, put = false, once = false;
     int rc = 0;
     if (!e->shipper)
         return ts_error_set(err, TS_EINVAL, "the store has no remote store, or is opened for reading only");
-    while (more && rc == 0)
-        rc = run_pass(e->shipper, &more, &why);
+    while (more && rc == 0) {
+        rc = run_pass(e->shipper, &more, &put, &why);
+        more |= put && !once; /* once: while clients add, there is always more to put */
+        once |= put;
+    }
     if (rc < 0 && err)
         *err = why;
     return rc;
+}
+
+size_t sto_engine_refused(struct sto_engine *e, struct sto_refused_row *out, size_t max)
+{
+    return sto_refusals_copy(&e->refusals, out, max);
 }
 
 uint64_t sto_ship__target(struct sto_engine *e)
@@ -319,6 +357,8 @@ void sto_ship__stats(struct sto_engine *e, const struct sto_version *v,
     each(arg, "ship.points", atomic_load(&s->n_points));
     each(arg, "ship.deletes", atomic_load(&s->n_deletes));
     each(arg, "ship.refused_rows", atomic_load(&s->n_refused));
+    each(arg, "ship.absolute_points", atomic_load(&s->n_absolute));
+    each(arg, "ship.waiting_additions", atomic_load(&s->n_waiting));
     each(arg, "ship.held_hours", atomic_load(&s->n_held));
     each(arg, "ship.unreadable_hours", atomic_load(&s->n_unreadable));
     each(arg, "ship.expired_points", atomic_load(&s->n_expired));
@@ -408,6 +448,8 @@ void sto_ship__free(struct sto_engine *e)
         return;
     release_kept(s);
     ts_free(s->asked.marks);
+    ts_free(s->waiting.list);
+    ts_free(s->large);
     sto_ship__hours_release(&s->hours);
     pthread_mutex_destroy(&s->mu);
     pthread_mutex_destroy(&s->wake_mu);

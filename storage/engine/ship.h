@@ -24,6 +24,9 @@
  * A pass that has sent some millions of points ends, since it keeps files and memstores from being freed; another one follows at once. An
  * hour with a file that cannot be read is left alone, the others are shipped, and the pass reports the error.
  *
+ * Rows that the remote store refuses stay here, and their hour gets no mark. They are sent again when the hour changes, after a start, when the hour is to be
+ * shipped again, and after ten minutes, then twenty and so on up to a day, since an exception may look like a refusal for good and pass.
+ *
  * Shipping again (sto_engine_reship) does not lower marks, since older deletes and additions here would then apply to newer points of the
  * remote store. It sends what the marks cover, and afterwards everything that is newer.
  *

@@ -81,6 +81,7 @@ void sto_ship__backlog_stats(struct sto_shipper *s, const struct sto_version *v,
     subtract_sent(&b, s, v);
     int64_t since_ms = s->since_ms < b.since_ms ? s->since_ms : b.since_ms;
     pthread_mutex_unlock(&s->sent_mu);
+    b.points += atomic_load_explicit(&s->n_waiting, memory_order_relaxed);
     each(arg, "ship.backlog_points", b.points);
     each(arg, "ship.backlog_bytes", b.bytes);
     each(arg, "ship.backlog_s", b.points && now_ms > since_ms ? (uint64_t)(now_ms - since_ms) / 1000 : 0);

@@ -13,13 +13,16 @@
 
 #include <string.h>
 
-#define DELETE_NS (60 * 1000000000ll) /* time limit for one delete to be acknowledged */
+#define DELETE_NS                                                                                            \
+    (60 *                                                                                                    \
+     1000000000ll) /* time limit for so many hours of one delete to be acknowledged: a longer range is sent in parts, */
+#define DELETE_HOURS 8192 /* each of which begins where the one before has ended */
 
 typedef int (*part_fn)(struct sto_ship__pass *p, const struct sto_tomb *t, int32_t lo, int32_t hi,
                        struct ts_error *err);
 
-static int send_part(struct sto_ship__pass *p, const struct sto_tomb *t, int32_t lo, int32_t hi,
-                     struct ts_error *err)
+static int send_hours(struct sto_ship__pass *p, const struct sto_tomb *t, int32_t lo, int32_t hi,
+                      struct ts_error *err)
 {
     struct sto_remote *remote = p->e->opts.remote;
     struct sto_remote_tag tags[STO_SHIP_TAGS_MAX];
@@ -33,6 +36,16 @@ static int send_part(struct sto_ship__pass *p, const struct sto_tomb *t, int32_t
     to_ms = t->to_ms < to_ms ? t->to_ms : to_ms;
     atomic_fetch_add_explicit(&p->s->n_deletes, 1, memory_order_relaxed);
     return remote->ops->delete_range(remote, &series, from_ms, to_ms, &call, err);
+}
+
+static int send_part(struct sto_ship__pass *p, const struct sto_tomb *t, int32_t lo, int32_t hi,
+                     struct ts_error *err)
+{
+    for (int64_t from = lo; from <= hi; from += DELETE_HOURS) {
+        int64_t to = from + DELETE_HOURS - 1;
+        TS_TRY(send_hours(p, t, (int32_t)from, (int32_t)(to < hi ? to : hi), err));
+    }
+    return 0;
 }
 
 static int plan_part(struct sto_ship__pass *p, const struct sto_tomb *t, int32_t lo, int32_t hi,

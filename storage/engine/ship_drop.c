@@ -113,8 +113,11 @@ int sto_engine_drop_shipped(struct sto_engine *e, int64_t before_ms, struct ts_e
             }
     }
     for (size_t i = 0; i < v->n_ssts; i++)
-        if (goes[i])
-            gone[n++] = sto_sst_info(v->ssts[i])->file_no;
+        if (goes[i]) {
+            const struct sto_sst_info *f = sto_sst_info(v->ssts[i]);
+            gone[n++] = f->file_no;
+            none.dropped_ms = f->max_ms >= none.dropped_ms ? f->max_ms + 1 : none.dropped_ms;
+        }
     if (n)
         rc = sto_output__commit(&none, gone, n, 0, err);
     pthread_mutex_unlock(&e->remove_mu);

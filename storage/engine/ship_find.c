@@ -12,6 +12,8 @@
 
 #define GRACE_MS                                                                                             \
     (5 * 60 * 1000) /* with ship_whole_hours an hour is over when so much time has passed since its end */
+#define REFUSED_MS         (10 * 60 * 1000) /* until refused rows are sent again; */
+#define REFUSED_DOUBLE_MAX 7                /* each time twice as long, so many times */
 #define HOURS_MAX                                                                                            \
     65536u /* hours that are remembered; more are forgotten, which costs some rows their freshness */
 
@@ -32,15 +34,17 @@ static struct sto_ship__hour *hour_of(struct sto_ship__pass *p, int32_t hour)
     if (h->pass != p->s->n_begun) {
         h->pass = p->s->n_begun;
         h->file_gen = h->mem_gen = 0;
-        h->again_sent = false;
+        h->again_left = false;
         h->row = h->n_rows = 0;
-        h->again = !h->again_held && sto_mark_of(&p->again, hour) != 0;
+        h->again = !h->again_held && !h->again_done && sto_mark_of(&p->again, hour) != 0;
     }
     return h;
 }
 
 void sto_ship__hours_release(struct sto_ship__hours *hours)
 {
+    for (size_t i = 0; i < hours->n; i++)
+        ts_free(hours->list[i].refused);
     ts_map64_release(&hours->places);
     ts_free(hours->list);
     *hours = (struct sto_ship__hours){0};
@@ -55,8 +59,11 @@ static void forget_some(struct sto_ship__pass *p)
     if (hours->n <= HOURS_MAX)
         return;
     for (size_t i = 0; i < hours->n; i++)
-        if (hours->list[i].held || hours->list[i].mixed > sto_mark_of(&p->marks, hours->list[i].hour))
+        if (hours->list[i].held || hours->list[i].follow ||
+            hours->list[i].mixed > sto_mark_of(&p->marks, hours->list[i].hour))
             hours->list[n++] = hours->list[i];
+        else
+            ts_free(hours->list[i].refused);
     hours->n = n;
     ts_map64_release(&hours->places);
     ts_map64_init(&hours->places, 0);
@@ -71,11 +78,17 @@ uint64_t sto_ship__done(const struct sto_ship__pass *p, const struct sto_ship__h
     return mark > h->through ? mark : h->through;
 }
 
-bool sto_ship__needs_merge(const struct sto_ship__pass *p, const struct sto_ship__hour *h)
+bool sto_ship__has_changed(const struct sto_ship__pass *p, const struct sto_ship__hour *h)
 {
     uint64_t done = sto_ship__done(p, h);
     return h->file_gen > done || (h->mem_gen > done && (h->held || h->mixed > done)) || h->again ||
+           h->follow || (h->missed && p->target > h->through) ||
            (h->hour >= p->del_lo && h->hour <= p->del_hi);
+}
+
+bool sto_ship__needs_merge(const struct sto_ship__pass *p, const struct sto_ship__hour *h)
+{
+    return h->retry || sto_ship__has_changed(p, h);
 }
 
 static void set_done(struct sto_ship__pass *p, int32_t lo, int32_t hi, uint64_t gen)
@@ -255,13 +268,22 @@ static void put_in_order(struct sto_ship__pass *p)
         qsort_r(p->order, p->n_order, sizeof *p->order, cmp_newest, hours->list);
 }
 
+/* Are refused rows of an hour to be sent again? What refused them may have been an exception that only looked like one for good. */
+static bool is_due(const struct sto_ship__pass *p, const struct sto_ship__hour *h)
+{
+    unsigned n = h->n_refusals > REFUSED_DOUBLE_MAX ? REFUSED_DOUBLE_MAX : h->n_refusals - 1;
+    int64_t past_ms = p->begun_ms - h->refused_ms;
+    return h->refused_ms && (past_ms < 0 || past_ms >= (int64_t)REFUSED_MS << n);
+}
+
 /* Hours that this process has shipped without marking them; the pass has to know them, since they get no mark now either. */
 static void overlay_held(struct sto_ship__pass *p)
 {
     for (size_t i = 0; i < p->s->hours.n; i++) {
-        const struct sto_ship__hour *h = &p->s->hours.list[i];
-        if (!h->held)
+        struct sto_ship__hour *h = &p->s->hours.list[i];
+        if (!h->held && !h->follow)
             continue;
+        h->retry = is_due(p, h);
         (void)hour_of(p, h->hour);
         if (h->through > sto_mark_of(&p->done, h->hour))
             set_done(p, h->hour, h->hour, h->through);

@@ -13,8 +13,16 @@
 /* What is known of an hour, from pass to pass. */
 struct sto_ship__hour {
     int32_t hour;
-    bool held;        /* some additions of it, or rows that the remote store refuses, stay here */
-    uint64_t through; /* generations up to this one were shipped by this process */
+    bool held;           /* some additions of it, or rows that the remote store refuses, stay here */
+    uint64_t through;    /* generations up to this one were shipped by this process */
+    int64_t refused_ms;  /* wall clock: when rows were refused last that are held; 0 = none are */
+    unsigned n_refusals; /* in a row */
+    bool retry;          /* it is time to send them again */
+    uint32_t
+        *refused; /* series of these rows, ascending; owned; NULL: they are not known, all rows are sent */
+    size_t n_refused;
+    bool additions; /* held because of additions */
+    bool missed;    /* some of these were not noted: it is read again when there are newer files */
     /* highest generation of which memory had operations that are not settled by sending points: additions, deletes, refused rows */
     uint64_t mixed;
     /* Offsets of what was sent, if this process has sent everything of the hour (knows). */
@@ -28,7 +36,9 @@ struct sto_ship__hour {
     uint64_t mem_gen;   /* highest generation up to the target that memory has rows of; 0 = none */
     bool again;         /* what its mark covers is to be sent again */
     bool again_held;    /* that was done, but for additions, whose points are not known any more */
-    bool again_sent;    /* that was done in this pass; what is newer has to follow */
+    bool again_left;    /* that is left for the next pass */
+    bool again_done;    /* from pass to pass: that was done since it was requested last */
+    bool follow;        /* from pass to pass: it was done, and what is newer has not followed yet */
     size_t row, n_rows; /* its rows of memory in the pass */
 };
 
@@ -62,11 +72,24 @@ struct sto_shipper {
     pthread_mutex_t wake_mu;
     pthread_cond_t wake;
     _Atomic uint64_t n_passes, n_errors, n_rows, n_points, n_deletes, n_refused, n_held, n_expired,
-        n_unreadable;
-    pthread_mutex_t sent_mu;     /* for the following */
-    struct sto_ship__sent *sent; /* of memstores, after the last pass; owned */
+        n_unreadable, n_absolute;
+    bool
+        unsynced; /* puts of sums are in the log that is perhaps not synced: nothing is sent from memory before */
+    struct sto_too_large *large; /* rows whose values cannot be read; n_large of them; owned */
+    size_t n_large, cap_large;
+    struct sto_additions waiting; /* that the last pass could not make absolute; owned */
+    _Atomic uint64_t n_waiting;   /* how many there are */
+    pthread_mutex_t sent_mu;      /* for the following */
+    struct sto_ship__sent *sent;  /* of memstores, after the last pass; owned */
     size_t n_sent;
     int64_t since_ms; /* wall clock: what was accepted before it is shipped, but for hours that are held */
+};
+
+/* A row whose additions cannot be made absolute, since what the remote store has of it is more than may be read at once. */
+struct sto_too_large {
+    struct sto_key key;
+    int64_t again_ms; /* monotonic time from which it is tried again */
+    unsigned n;       /* how often it was */
 };
 
 /* A row of a memstore. */
@@ -99,11 +122,14 @@ struct sto_ship__pass {
     struct sto_ship__row
         *rows; /* rows of memory, by hour (newest first), generation, metric and series; owned */
     size_t n_rows, cap_rows;
-    struct sto_flight flight; /* what was sent and is not acknowledged yet */
-    uint64_t n_points;        /* sent and answered */
-    uint64_t n_unreadable;    /* hours that were left alone because a file cannot be read */
-    bool more;                /* something was left for another pass, which should follow at once */
-    struct ts_error failed;   /* error of an hour that cannot be read here; the other hours are shipped */
+    struct sto_additions additions; /* that were not sent, those first that have waited */
+    bool put;                       /* sums were put, which another pass should send */
+    struct sto_flight flight;       /* what was sent and is not acknowledged yet */
+    uint64_t n_points;              /* sent and answered */
+    uint64_t n_again;               /* of these, what was sent again (sto_ship__again) */
+    uint64_t n_unreadable;          /* hours that were left alone because a file cannot be read */
+    bool more;                      /* something was left for another pass, which should follow at once */
+    struct ts_error failed; /* error of an hour that cannot be read here; the other hours are shipped */
 };
 
 /* ship_find.c */
@@ -113,6 +139,13 @@ int sto_ship__find(struct sto_ship__pass *p, struct ts_error *err);
 uint64_t sto_ship__done(const struct sto_ship__pass *p, const struct sto_ship__hour *h);
 /** Must an hour be read from files and memory as a merge, up to the target? Otherwise rows of memory suffice. */
 bool sto_ship__needs_merge(const struct sto_ship__pass *p, const struct sto_ship__hour *h);
+/** Must it be read for another reason than refused rows that are due again? */
+bool sto_ship__has_changed(const struct sto_ship__pass *p, const struct sto_ship__hour *h);
+/** The hour at an index of the order of the pass. */
+static inline struct sto_ship__hour *sto_ship__hour_at(const struct sto_ship__pass *p, size_t i)
+{
+    return &p->s->hours.list[p->order[i]];
+}
 /** Forget all hours. */
 void sto_ship__hours_release(struct sto_ship__hours *hours);
 
@@ -131,12 +164,14 @@ void sto_ship__backlog_stats(struct sto_shipper *s, const struct sto_version *v,
 /** Note at the end of a pass what was sent of memstores; good: the pass had no error. */
 void sto_ship__note_backlog(struct sto_ship__pass *p, bool good);
 
-/* An hour being shipped. */
+/* An hour being shipped, or several of which only files have something, which are read together. */
 struct sto_ship__open {
-    struct sto_ship__hour *h;
+    size_t first, n_hours;      /* in the order of the pass */
+    struct sto_ship__hour *h;   /* the first one */
     struct sto_sending sending; /* of the step under way */
     bool runs;                  /* a step is under way */
     bool merges, whole;         /* the first step is a merge, and of the whole hour */
+    bool again_refused;         /* the merge is of refused rows alone */
     size_t at, n;               /* rows of memory of the step; n 0 = it is the merge */
     bool mixed;                 /* rows of the step have more than points */
     /* [out] Once it is over: */
@@ -151,15 +186,31 @@ struct sto_ship__open {
 /** Make these marks durable, and visible. */
 int sto_ship__set_marks(struct sto_ship__pass *p, const struct sto_manifest_edit *edit, struct ts_error *err);
 
+/* ship_absolute.c */
+/** Put the sums of the additions that the pass has noted; those remain whose sums cannot be put now. Errors of the remote store, of files
+ * here, and TS_ECANCELLED. */
+int sto_ship__absolute(struct sto_ship__pass *p, struct ts_error *err);
+/** Before something is sent from memory: wait until such puts are synced. TS_ECANCELLED, TS_EIO. */
+int sto_ship__sync_absolute(struct sto_ship__pass *p, struct ts_error *err);
+/** In cells that were read from the middle of a row of memory, replace additions by what the whole row has; all: for reading it. Additions without a
+ * put in the row stay. */
+void sto_ship__resolve(const struct sto_mem_row *row, struct sto_cells *cells, struct sto_cells *all);
+
 /* ship_hours.c */
 /** Ship the hours of the pass and set their marks. *out_all: none was left for another pass. */
 int sto_ship__hours(struct sto_ship__pass *p, bool *out_all, struct ts_error *err);
 
+/** A pass that has sent so many points again, or so many others, ends. */
+uint64_t sto_ship__pass_points(const struct sto_ship__pass *p);
+/** How many hours should be read together, when n were, with so many points? */
+size_t sto_ship__next_group(size_t n, uint64_t n_points);
+
 /* ship_rows.c */
 /** Send what the marks cover of hours that are to be sent again: before deletes and everything else, which is newer. */
 int sto_ship__again(struct sto_ship__pass *p, struct ts_error *err);
-/** Begin to ship an hour. Then sto_ship__is_over must be called until it returns true. */
-void sto_ship__begin_hour(struct sto_ship__pass *p, struct sto_ship__hour *h, struct sto_ship__open *o);
+/** Begin to ship the hour at an index of the order of the pass, with those behind it if they can be read together, at most max.
+ * Then sto_ship__is_over must be called until it returns true. o->n_hours says how many there are. */
+void sto_ship__begin_hours(struct sto_ship__pass *p, size_t at, size_t max, struct sto_ship__open *o);
 /** Continue an hour as far as possible; wait: to its end. Returns whether it is over: nothing of it is in flight. */
 bool sto_ship__is_over(struct sto_ship__pass *p, struct sto_ship__open *o, bool wait);
 

@@ -11,6 +11,9 @@
  * With ship_whole_hours an hour from which nothing was ever sent is shipped as a merge too, to which the puts of later memstores are added,
  * so that each row is sent once. They are added up to the first memstore that has other operations on the row.
  *
+ * Rows that the remote store has refused are sent again by themselves, if nothing else of their hour has changed: others may have been
+ * corrected by another writer since they were shipped.
+ *
  * What is fresh: all offsets that were ever sent of an hour, by a shipment that failed too, are below `end`, or unknown. Of a row in
  * memory more is known: everything sent of its series from elsewhere is below `before`, and if its operations are in order of time, what
  * follows those sent is later than they are.
@@ -19,18 +22,26 @@
  */
 #include "storage/engine/ship_int.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Add what a step has sent, all of which is answered. elsewhere: rows in memory do not know of it. */
-static void note(struct sto_ship__pass *p, struct sto_ship__hour *h, const struct sto_sending *s,
-                 bool elsewhere)
+static void note_hour(struct sto_ship__hour *h, struct sto_sending *s, bool elsewhere)
 {
-    h->end = s->end > h->end ? s->end : h->end;
+    uint32_t end = sto_sending__hour(s, h->hour)->end;
+    h->end = end > h->end ? end : h->end;
     if (elsewhere)
         h->before = h->end;
+}
+
+/* The same for all n hours of a sending, from index `first` of the order on. */
+static void note(struct sto_ship__pass *p, size_t first, size_t n, struct sto_sending *s, bool elsewhere)
+{
+    for (size_t i = 0; i < n; i++)
+        note_hour(sto_ship__hour_at(p, first + i), s, elsewhere);
     p->n_points += s->n_points;
     atomic_fetch_add_explicit(&p->s->n_rows, s->n_rows, memory_order_relaxed);
     atomic_fetch_add_explicit(&p->s->n_points, s->n_points, memory_order_relaxed);
@@ -39,20 +50,28 @@ static void note(struct sto_ship__pass *p, struct sto_ship__hour *h, const struc
 
 /* --- merges --- */
 
-/* Rows of an hour that are above its mark and in generations up to the target, which is all that its new mark covers; or, again, of files
- * that its mark covers. They are not mixed with what is later in memory: otherwise additions in memory would be shipped as a part of what
+/* Begin a sending of n hours from index `first` of the order on. */
+static void begin_sending(struct sto_ship__pass *p, size_t first, size_t n, struct sto_sending *s)
+{
+    int32_t hi = sto_ship__hour_at(p, first)->hour, lo = sto_ship__hour_at(p, first + n - 1)->hour;
+    sto_sending__init(s, p->e, &p->flight, &p->s->stop, lo, (uint32_t)(hi - lo) + 1);
+    s->additions = &p->additions;
+}
+
+/* Rows of hours that are above their mark, which is that of the last one, and in generations up to the target, which is all that their new mark covers; or, again, of files
+ * that their mark covers. They are not mixed with what is later in memory: otherwise additions in memory would be shipped as a part of what
  * the mark covers, and deletes in memory would keep points back that the mark covers. What is sent again leaves out what deletes of any
  * file delete: a delete that was shipped already, but lies in a file or an hour beyond the mark, would not be sent after it. */
-static int scan_hour(struct sto_ship__pass *p, const struct sto_ship__hour *h, bool again,
-                     struct sto_merge **out, struct ts_error *err)
+static int scan_hours(struct sto_ship__pass *p, const struct sto_sending *s, bool again,
+                      struct sto_merge **out, struct ts_error *err)
 {
-    uint64_t mark = sto_mark_of(&p->marks, h->hour);
+    uint64_t mark = sto_mark_of(&p->marks, s->first_hour);
     struct sto_sst **ssts = ts_xcalloc(p->v->n_ssts + 1, sizeof *ssts);
     struct sto_mem **mems = ts_xcalloc(p->v->n_mems + 1, sizeof(struct sto_mem *));
     size_t n = 0, n_mems = 0, n_others = 0;
     struct sto_sst **others = ts_xcalloc(p->v->n_ssts + 1, sizeof *others);
-    struct sto_scan_spec spec = {.from_ms = h->hour * TS_HOUR_MS,
-                                 .to_ms = h->hour * TS_HOUR_MS + TS_HOUR_MS - 1,
+    struct sto_scan_spec spec = {.from_ms = s->first_hour * TS_HOUR_MS,
+                                 .to_ms = (s->first_hour + (int64_t)s->n_hours) * TS_HOUR_MS - 1,
                                  .cutoff_ms = p->v->cutoff_ms,
                                  .cutoff_gen = p->v->cutoff_gen};
     for (size_t i = 0; i < p->v->n_ssts; i++)
@@ -72,19 +91,39 @@ static int scan_hour(struct sto_ship__pass *p, const struct sto_ship__hour *h, b
     return rc;
 }
 
-/* Send a merge; again: what the mark covers. *out_local: the error is one of files here. */
-static int send_merge(struct sto_ship__pass *p, const struct sto_ship__hour *h, bool again,
-                      struct sto_sending *sending, bool *out_local, struct ts_error *err)
+/* Were points of a series refused in this hour? Yes, if it is not known. */
+static bool was_refused(const struct sto_ship__hour *h, uint32_t series)
+{
+    return !h->refused || bsearch(&series, h->refused, h->n_refused, sizeof *h->refused, ts_cmp_u32);
+}
+
+/* Of which rows a merge is sent. */
+struct merge_of {
+    size_t first, n; /* hours, in the order of the pass */
+    bool again;      /* what their mark covers */
+    bool refused;    /* rows that were refused alone */
+};
+
+/* Send a merge. *out_local: the error is one of files here. */
+static int send_merge(struct sto_ship__pass *p, const struct merge_of *of, struct sto_sending *sending,
+                      bool *out_local, struct ts_error *err)
 {
     struct sto_merge *merge = NULL;
     struct sto_row row;
-    uint32_t bound = h->knows ? h->end : UINT32_MAX;
-    int sent = 0, rc = scan_hour(p, h, again, &merge, err);
+    const struct sto_ship__hour *hours[STO_SENDING_HOURS] = {0};
+    int sent = 0, rc = scan_hours(p, sending, of->again, &merge, err);
     *out_local = rc < 0;
     if (rc < 0)
         return rc;
-    while (sent == 0 && (rc = sto_merge_next(merge, &row, err)) == 1)
-        sent = sto_sending__row(sending, &row.key, row.cells, bound, err);
+    for (size_t i = 0; i < of->n; i++) {
+        const struct sto_ship__hour *h = sto_ship__hour_at(p, of->first + i);
+        hours[h->hour - sending->first_hour] = h;
+    }
+    while (sent == 0 && (rc = sto_merge_next(merge, &row, err)) == 1) {
+        const struct sto_ship__hour *h = hours[row.key.hour - sending->first_hour];
+        if (h && (!of->refused || was_refused(h, row.key.series)))
+            sent = sto_sending__row(sending, &row.key, row.cells, h->knows ? h->end : UINT32_MAX, err);
+    }
     *out_local = rc < 0;
     sto_merge_free(merge);
     return rc < 0 ? rc : sent;
@@ -202,7 +241,7 @@ static int send_whole(struct sto_ship__pass *p, const struct sto_ship__hour *h, 
     struct whole w;
     struct sto_row row;
     struct sto_key key = {.hour = h->hour};
-    int sent = 0, rc = scan_hour(p, h, false, &merge, err);
+    int sent = 0, rc = scan_hours(p, sending, false, &merge, err);
     *out_local = rc < 0;
     if (rc < 0)
         return rc;
@@ -223,65 +262,155 @@ static int send_whole(struct sto_ship__pass *p, const struct sto_ship__hour *h, 
 
 /* --- again --- */
 
+/* Send what the mark of some hours covers. *out_n_points: how much it was. */
+static int send_again(struct sto_ship__pass *p, size_t first, size_t n, uint64_t *out_n_points,
+                      struct ts_error *err)
+{
+    struct sto_sending sending;
+    bool local = false;
+    struct ts_error why = {0};
+    begin_sending(p, first, n, &sending);
+    sending.additions = NULL; /* their sums were sent */
+    for (size_t i = first; i < first + n; i++)
+        sto_ship__hour_at(p, i)->follow = true;
+    int rc = send_merge(p, &(struct merge_of){.first = first, .n = n, .again = true}, &sending, &local, &why);
+    rc = sto_sending__end(&sending, rc, &why);
+    note(p, first, n, &sending, true);
+    *out_n_points = sending.n_points;
+    for (size_t i = first; i < first + n; i++) {
+        struct sto_ship__hour *h = sto_ship__hour_at(p, i);
+        const struct sto_sent_hour *sent = sto_sending__hour(&sending, h->hour);
+        h->again_held = rc == 0 && (sent->held || sent->n_refused);
+        h->again_done = rc == 0;
+        h->again &= rc < 0;
+    }
+    sto_sending__release(&sending);
+    if (rc < 0 && local && n > 1) { /* an hour that cannot be read must not hold up the others */
+        rc = 0;
+        for (size_t i = first; i < first + n && rc == 0; i++)
+            rc = send_again(p, i, 1, out_n_points, err);
+        return rc;
+    }
+    if (rc < 0 && !local)
+        return ts_error_set(err, rc, "%s", why.text);
+    if (rc < 0 && !p->failed.code)
+        p->failed = why;
+    return 0;
+}
+
+/* The number of hours from an index of the order on whose marks are equal, and which one sending can have; at most max. again: which
+ * are to be sent again. Others have nothing but files that were not shipped. */
+static size_t together(const struct sto_ship__pass *p, size_t first, size_t max, bool again)
+{
+    const struct sto_ship__hour *from = sto_ship__hour_at(p, first);
+    uint64_t mark = sto_mark_of(&p->marks, from->hour);
+    size_t n = 1;
+    for (; n < max && first + n < p->n_order; n++) {
+        const struct sto_ship__hour *h = sto_ship__hour_at(p, first + n);
+        bool fits = again ? h->again : h->n_rows == 0 && sto_ship__has_changed(p, h);
+        if (!fits || from->hour - h->hour >= (int32_t)STO_SENDING_HOURS ||
+            sto_mark_of(&p->marks, h->hour) != mark)
+            break;
+    }
+    return n;
+}
+
 int sto_ship__again(struct sto_ship__pass *p, struct ts_error *err)
 {
-    for (size_t i = 0; i < p->n_order && p->again.n; i++) {
-        struct sto_ship__hour *h = &p->s->hours.list[p->order[i]];
-        struct sto_sending sending;
-        bool local = false;
-        struct ts_error why = {0};
+    for (size_t i = 0, n, max = 1; i < p->n_order && p->again.n; i += n) {
+        struct sto_ship__hour *h = sto_ship__hour_at(p, i);
+        uint64_t n_points;
+        n = 1;
         if (!h->again)
             continue;
-        sto_sending__init(&sending, p->e, &p->flight, &p->s->stop);
-        int rc = send_merge(p, h, true, &sending, &local, &why);
-        rc = sto_sending__end(&sending, rc, &why);
-        note(p, h, &sending, true);
-        if (rc < 0 && !local)
-            return ts_error_set(err, rc, "%s", why.text);
-        if (rc < 0 && !p->failed.code)
-            p->failed = why;
-        h->again_held = rc == 0 && (sending.held || sending.n_refused);
-        h->again_sent = rc == 0;
+        if (p->n_points >= sto_ship__pass_points(p)) { /* it is as any other hour until the next pass */
+            h->again = false;
+            h->again_left = p->more = true;
+            continue;
+        }
+        n = together(p, i, max, true);
+        TS_TRY(send_again(p, i, n, &n_points, err));
+        max = sto_ship__next_group(n, n_points);
     }
+    p->n_again = p->n_points;
     return 0;
 }
 
 /* --- the step that merges --- */
 
+/* Rows of memory of an hour that is merged are sent again after that, and know nothing any more. */
+static void send_memory_again(struct sto_ship__pass *p, const struct sto_ship__open *o,
+                              struct sto_ship__hour *h)
+{
+    for (size_t i = h->row; i < h->row + h->n_rows; i++)
+        if (!o->again_refused || was_refused(h, sto_mem_row_series(p->rows[i].row)->id))
+            sto_mem_row_set_sent(p->rows[i].row, 0);
+    h->before = h->end;
+}
+
 /* Send what the mark will cover as a merge, or the whole hour together with what memory has beyond it. */
 static void begin_merge(struct sto_ship__pass *p, struct sto_ship__open *o)
 {
-    struct sto_ship__hour *h = o->h;
-    for (size_t i = h->row; i < h->row + h->n_rows; i++)
-        sto_mem_row_set_sent(p->rows[i].row, 0);
-    h->before = h->end; /* the rows know nothing any more */
+    const struct merge_of of = {.first = o->first, .n = o->n_hours, .refused = o->again_refused};
+    for (size_t i = 0; i < o->n_hours; i++)
+        send_memory_again(p, o, sto_ship__hour_at(p, o->first + i));
     o->merges = o->runs = true;
-    sto_sending__init(&o->sending, p->e, &p->flight, &p->s->stop);
-    o->rc = o->whole ? send_whole(p, h, &o->sending, &o->local, &o->why)
-                     : send_merge(p, h, false, &o->sending, &o->local, &o->why);
+    begin_sending(p, o->first, o->n_hours, &o->sending);
+    o->rc = o->whole ? send_whole(p, o->h, &o->sending, &o->local, &o->why)
+                     : send_merge(p, &of, &o->sending, &o->local, &o->why);
     sto_sending__flush(&o->sending, o->rc);
 }
 
-static void end_merge(struct sto_ship__pass *p, struct sto_ship__open *o)
+/* Remember which series of an hour were refused, so that they alone are sent again. */
+static void set_refused(struct sto_ship__hour *h, const struct sto_sending *s, bool known)
 {
-    struct sto_ship__hour *h = o->h;
-    o->rc = sto_sending__end(&o->sending, o->rc, &o->why);
-    note(p, h, &o->sending, true);
-    for (size_t i = h->row; i < h->row + h->n_rows && o->rc == 0; i++) {
+    size_t n = 0;
+    ts_free(h->refused);
+    h->refused = NULL;
+    h->n_refused = 0;
+    if (!known || s->n_refusals < s->n_refused)
+        return;
+    h->refused = ts_xcalloc(s->n_refusals + 1, sizeof *h->refused);
+    for (size_t i = 0; i < s->n_refusals; i++)
+        if (s->refusals[i].hour == h->hour)
+            h->refused[n++] = s->refusals[i].series;
+    if (n)
+        qsort(h->refused, n, sizeof *h->refused, ts_cmp_u32);
+    h->n_refused = n;
+}
+
+/* All of an hour up to the target was acknowledged, or refused. */
+static void end_merge_of(struct sto_ship__pass *p, struct sto_ship__open *o, struct sto_ship__hour *h)
+{
+    const struct sto_sent_hour *sent = sto_sending__hour(&o->sending, h->hour);
+    bool refused = sent->n_refused != 0;
+    for (size_t i = h->row; i < h->row + h->n_rows; i++) {
         const struct sto_ship__row *r = &p->rows[i];
         if (r->gen <= p->target) {
             sto_mem_row_set_sent(r->row, sto_mem_row_n(r->row));
         } else if (o->whole) {
             sto_mem_row_set_sent(r->row, r->n);
-            if (o->sending.n_refused && r->gen > h->mixed)
+            if (refused && r->gen > h->mixed)
                 h->mixed = r->gen;
         }
     }
-    if (o->rc < 0)
-        return;
-    h->again &= !h->again_sent;
-    h->held = o->sending.held || o->sending.n_refused;
+    h->retry = false;
+    h->additions = sent->held || (o->again_refused && h->additions);
+    h->held = h->additions || refused;
+    h->refused_ms = refused ? p->begun_ms : 0;
+    h->n_refusals = refused ? h->n_refusals + 1 : 0;
+    set_refused(h, &o->sending, refused && !o->whole);
+    h->follow &= o->again_refused;
+    h->missed = sent->missed || (o->again_refused && h->missed);
     h->through = p->target;
+}
+
+static void end_merge(struct sto_ship__pass *p, struct sto_ship__open *o)
+{
+    o->rc = sto_sending__end(&o->sending, o->rc, &o->why);
+    note(p, o->first, o->n_hours, &o->sending, true);
+    for (size_t i = 0; i < o->n_hours && o->rc == 0; i++)
+        end_merge_of(p, o, sto_ship__hour_at(p, o->first + i));
 }
 
 /* --- memory --- */
@@ -290,7 +419,7 @@ static void end_merge(struct sto_ship__pass *p, struct sto_ship__open *o)
 static int send_rows(struct sto_ship__pass *p, const struct sto_ship__hour *h, size_t at, size_t n,
                      struct sto_sending *sending, bool *out_mixed, struct ts_error *err)
 {
-    struct sto_cells cells = {0};
+    struct sto_cells cells = {0}, whole = {0};
     uint32_t all = h->knows ? h->end : UINT32_MAX, own = h->knows ? h->before : UINT32_MAX;
     bool newest = p->rows[at].gen == h->gen;
     int rc = 0;
@@ -300,10 +429,12 @@ static int send_rows(struct sto_ship__pass *p, const struct sto_ship__hour *h, s
         const struct sto_key key = {.metric = series->metric, .series = series->id, .hour = h->hour};
         uint32_t from = sto_mem_row_sent(r->row);
         bool ordered = sto_mem_row_read_from(r->row, from, &cells, &r->n, out_mixed);
+        sto_ship__resolve(r->row, &cells, &whole);
         if (cells.n)
             rc = sto_sending__row(sending, &key, &cells, newest && (ordered || from == 0) ? own : all, err);
     }
     sto_cells_release(&cells);
+    sto_cells_release(&whole);
     return rc;
 }
 
@@ -321,7 +452,7 @@ static void begin_generation(struct sto_ship__pass *p, struct sto_ship__open *o)
     }
     o->runs = true;
     o->mixed = false;
-    sto_sending__init(&o->sending, p->e, &p->flight, &p->s->stop);
+    begin_sending(p, o->first, 1, &o->sending);
     o->rc = send_rows(p, h, o->at, o->n, &o->sending, &o->mixed, &o->why);
     sto_sending__flush(&o->sending, o->rc);
 }
@@ -331,8 +462,8 @@ static void end_generation(struct sto_ship__pass *p, struct sto_ship__open *o)
     struct sto_ship__hour *h = o->h;
     uint64_t gen = p->rows[o->at].gen;
     o->rc = sto_sending__end(&o->sending, o->rc, &o->why);
-    note(p, h, &o->sending, o->rc < 0 || gen < h->gen);
-    bool mixed = o->mixed || o->sending.held || o->sending.n_refused;
+    note(p, o->first, 1, &o->sending, o->rc < 0 || gen < h->gen);
+    bool mixed = o->mixed || sto_sending__hour(&o->sending, h->hour)->held || o->sending.n_refused;
     if (mixed && gen > h->mixed)
         h->mixed = gen;
     for (size_t i = o->at; i < o->at + o->n && o->rc == 0; i++)
@@ -362,14 +493,31 @@ static void next_step(struct sto_ship__pass *p, struct sto_ship__open *o)
         begin_generation(p, o);
 }
 
-void sto_ship__begin_hour(struct sto_ship__pass *p, struct sto_ship__hour *h, struct sto_ship__open *o)
+static void begin_some(struct sto_ship__pass *p, size_t at, size_t max, struct sto_ship__open *o)
 {
-    *o = (struct sto_ship__open){.h = h, .at = h->row};
-    o->whole = p->e->opts.ship_whole_hours && h->knows && h->end == 0;
-    if (o->whole || sto_ship__needs_merge(p, h))
+    struct sto_ship__hour *h = sto_ship__hour_at(p, at);
+    bool changed = sto_ship__has_changed(p, h);
+    *o = (struct sto_ship__open){.first = at, .n_hours = 1, .h = h, .at = h->row};
+    if (changed && h->n_rows == 0)
+        o->n_hours = together(p, at, max, false);
+    o->whole = o->n_hours == 1 && p->e->opts.ship_whole_hours && h->knows && h->end == 0;
+    o->again_refused = !o->whole && !changed && h->retry;
+    if (o->whole || changed || h->retry)
         begin_merge(p, o);
     else
         next_step(p, o);
+}
+
+void sto_ship__begin_hours(struct sto_ship__pass *p, size_t at, size_t max, struct sto_ship__open *o)
+{
+    begin_some(p, at, max, o);
+    if (o->n_hours == 1 || o->rc == 0 || !o->local)
+        return;
+    /* one that cannot be read must not hold up the others */
+    (void)sto_sending__end(&o->sending, o->rc, &o->why);
+    note(p, o->first, o->n_hours, &o->sending, true);
+    sto_sending__release(&o->sending);
+    begin_some(p, at, 1, o);
 }
 
 bool sto_ship__is_over(struct sto_ship__pass *p, struct sto_ship__open *o, bool wait)
@@ -381,6 +529,7 @@ bool sto_ship__is_over(struct sto_ship__pass *p, struct sto_ship__open *o, bool 
             end_merge(p, o);
         else
             end_generation(p, o);
+        sto_sending__release(&o->sending);
         if (o->rc == 0)
             next_step(p, o);
     }

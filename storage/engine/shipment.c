@@ -5,6 +5,7 @@
  */
 #include "storage/engine/shipment.h"
 
+#include "base/array.h"
 #include "base/log.h"
 #include "base/time.h"
 
@@ -48,20 +49,41 @@ int sto_flight__failure(struct sto_flight *f, struct ts_error *err)
 }
 
 void sto_sending__init(struct sto_sending *s, struct sto_engine *e, struct sto_flight *flight,
-                       const _Atomic bool *cancel)
+                       const _Atomic bool *cancel, int32_t first_hour, uint32_t n_hours)
 {
-    *s = (struct sto_sending){.e = e, .flight = flight, .cancel = cancel};
+    *s = (struct sto_sending){
+        .e = e, .flight = flight, .cancel = cancel, .first_hour = first_hour, .n_hours = n_hours};
+}
+
+void sto_sending__release(struct sto_sending *s)
+{
+    ts_free(s->refusals);
+    s->refusals = NULL;
+    s->n_refusals = s->cap_refusals = 0;
+}
+
+/* Under the mutex of the flight. */
+static void add_refusal(struct sto_sending *s, int32_t hour, uint32_t series)
+{
+    s->n_refused++;
+    sto_sending__hour(s, hour)->n_refused++;
+    if (s->n_refusals == STO_SENDING_REFUSALS)
+        return;
+    TS_ARRAY_GROW(s->refusals, s->n_refusals, s->cap_refusals, 16);
+    s->refusals[s->n_refusals++] = (struct sto_sent_refusal){hour, series};
 }
 
 static void refused(void *arg, size_t row, const struct ts_error *err)
 {
     static struct ts_log_limit limit;
     struct sto_shipment_batch *b = arg;
-    struct ts_slice metric = b->rows[row].series.metric;
+    const struct sto_remote_row *r = &b->rows[row];
+    struct ts_slice metric = r->series.metric;
+    sto_refusals_note(&b->to->e->refusals, (uint32_t)r->series.key, r->hour, ts_clock_ms(), err);
     ts_log_limited(&limit, TS_LOG_WARN, "the remote store refuses rows of %.*s: %s",
                    (int)ts_utf8_cut(metric, 80).n, metric.p, err->text);
     pthread_mutex_lock(&b->to->flight->mu);
-    b->to->n_refused++;
+    add_refusal(b->to, r->hour, (uint32_t)r->series.key);
     pthread_mutex_unlock(&b->to->flight->mu);
 }
 
@@ -135,6 +157,21 @@ static struct sto_cells *copy_puts(struct ts_arena *arena, const struct sto_cell
     return c;
 }
 
+/* False: there are too many. */
+static bool note_additions(struct sto_additions *list, const struct sto_key *key,
+                           const struct sto_cells *cells)
+{
+    for (uint32_t i = 0; i < cells->n; i++) {
+        if (sto_meta_op(cells->meta[i]) != STO_OP_ADD)
+            continue;
+        if (list->n == list->max)
+            return false;
+        TS_ARRAY_GROW(list->list, list->n, list->cap, 64);
+        list->list[list->n++] = (struct sto_addition){*key, sto_meta_off(cells->meta[i])};
+    }
+    return true;
+}
+
 int sto_sending__row(struct sto_sending *s, const struct sto_key *key, const struct sto_cells *all,
                      uint32_t bound, struct ts_error *err)
 {
@@ -149,13 +186,18 @@ int sto_sending__row(struct sto_sending *s, const struct sto_key *key, const str
         b->shipment = (struct sto_shipment){.rows = b->rows, .refused = refused, .arg = b};
         ts_arena_init(&b->arena, 64u << 10);
     }
-    struct sto_cells *cells = copy_puts(&b->arena, all, &s->held);
+    struct sto_sent_hour *sent = sto_sending__hour(s, key->hour);
+    bool held = false;
+    struct sto_cells *cells = copy_puts(&b->arena, all, &held);
+    sent->held |= held;
+    if (held && s->additions)
+        sent->missed |= !note_additions(s->additions, key, all);
     if (!cells)
         return 0;
     series.tags = memcpy(ts_arena_alloc(&b->arena, (series.n_tags + 1) * sizeof *tags), tags,
                          series.n_tags * sizeof *tags);
     uint32_t end = sto_meta_off(cells->meta[cells->n - 1]) + 1;
-    s->end = end > s->end ? end : s->end;
+    sent->end = end > sent->end ? end : sent->end;
     s->n_points += cells->n;
     b->rows[b->shipment.n++] = (struct sto_remote_row){
         .series = series, .hour = key->hour, .cells = cells, .fresh = sto_meta_off(cells->meta[0]) >= bound};

@@ -13,6 +13,7 @@
 struct placed {
     struct sto_window window;
     const struct sto_sst_info *info;
+    uint64_t n_bytes; /* on the disk */
 };
 
 static int placed_cmp(const void *a, const void *b)
@@ -28,14 +29,15 @@ static bool same_window(const struct placed *x, const struct placed *y)
     return x->window.level == y->window.level && x->window.index == y->window.index;
 }
 
-static struct placed place(const struct sto_sst_info *f)
+static struct placed place(const struct sto_sst *sst)
 {
+    const struct sto_sst_info *f = sto_sst_info(sst);
     int64_t lo = f->min_ms, hi = f->max_ms;
     if (f->tomb_min_ms <= f->tomb_max_ms) {
         lo = f->tomb_min_ms < lo ? f->tomb_min_ms : lo;
         hi = f->tomb_max_ms > hi ? f->tomb_max_ms : hi;
     }
-    return (struct placed){sto_window_of(lo, hi), f};
+    return (struct placed){sto_window_of(lo, hi), f, sto_sst_disk_bytes(sst)};
 }
 
 size_t sto_version_windows(const struct sto_version *v, struct sto_window_size *out, size_t max)
@@ -43,7 +45,7 @@ size_t sto_version_windows(const struct sto_version *v, struct sto_window_size *
     struct placed *files = ts_xcalloc(v->n_ssts + 1, sizeof *files);
     size_t n = 0;
     for (size_t i = 0; i < v->n_ssts; i++)
-        files[i] = place(sto_sst_info(v->ssts[i]));
+        files[i] = place(v->ssts[i]);
     qsort(files, v->n_ssts, sizeof *files, placed_cmp);
     for (size_t i = 0; i < v->n_ssts; i++) {
         const struct sto_sst_info *f = files[i].info;
@@ -61,7 +63,7 @@ size_t sto_version_windows(const struct sto_version *v, struct sto_window_size *
             w->end_ms = f->max_ms + 1 > w->end_ms ? f->max_ms + 1 : w->end_ms;
         }
         w->n_files++;
-        w->n_bytes += f->t_bytes + f->s_bytes;
+        w->n_bytes += files[i].n_bytes;
         w->n_points += f->n_points;
     }
     ts_free(files);

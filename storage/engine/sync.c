@@ -109,6 +109,8 @@ bool sto_sync__pass(struct sto_engine *e)
     int rc = sync_all(e, &err);
     if (rc < 0)
         sto_engine__refuse(e, TS_EIO, &err);
+    if (rc < 0)
+        sto_complete__lost(e);
     /* The list was built in reverse order; answer the oldest first. */
     struct ts_msg *in_order = NULL;
     for (struct ts_msg *next; waiting; waiting = next) {

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/log.h"
@@ -174,30 +175,17 @@ int sto_unfinished_read(const struct ts_fs *fs, const char *dir, struct sto_unfi
     *out = (struct sto_unfinished){0};
     int rc = TS_EIO;
     for (int i = 0; rc == TS_EIO && i < READ_TRIES; i++)
-        rc = ts_fs_read_file(fs, path, STO_UNFINISHED_MAX_BYTES, &p, &n, &why);
-    if (rc == TS_ENOTFOUND)
-        rc = 0;
-    else if (rc == TS_ELIMIT)
-        rc = ts_error_set(err, TS_ECORRUPT, "%s is damaged: it is longer than %u bytes", path,
-                          STO_UNFINISHED_MAX_BYTES);
-    else if (rc < 0)
-        rc = ts_error_set(err, rc, "%s", why.text);
-    else
+        rc = ts_fs_read_small(fs, path, STO_UNFINISHED_MAX_BYTES, &p, &n, &why);
+    if (rc == 1)
         rc = decode(path, (const uint8_t *)p, n, out, err);
+    else if (rc < 0 && err)
+        *err = why;
     ts_free(p);
     ts_free(path);
     return rc;
 }
 
 /* --- can the merge continue? --- */
-
-static bool is_among(const uint64_t *numbers, size_t n, uint64_t file_no)
-{
-    for (size_t i = 0; i < n; i++)
-        if (numbers[i] == file_no)
-            return true;
-    return false;
-}
 
 static bool is_output(const struct sto_unfinished *u, uint64_t file_no)
 {
@@ -227,7 +215,7 @@ const char *sto_unfinished_misfit(const struct sto_unfinished *u, const struct s
         const struct sto_sst_info *f = &files[i];
         if (is_output(u, f->file_no))
             return "its result is in the manifest";
-        if (!is_among(u->inputs, u->n_inputs, f->file_no))
+        if (!ts_has_u64(u->inputs, u->n_inputs, f->file_no))
             continue;
         if (f->gen_lo < u->gen_lo || f->gen_hi > u->gen_hi)
             return "its generations are not those of its inputs";
@@ -239,7 +227,8 @@ const char *sto_unfinished_misfit(const struct sto_unfinished *u, const struct s
         return "some of its inputs are no longer in the store";
     for (size_t i = 0; i < n; i++) {
         const struct sto_sst_info *f = &files[i];
-        if (!f->n_points || f->min_ms > hi || f->max_ms < lo || is_among(u->inputs, u->n_inputs, f->file_no))
+        if (!f->n_points || f->min_ms > hi || f->max_ms < lo ||
+            ts_has_u64(u->inputs, u->n_inputs, f->file_no))
             continue;
         if (f->gen_lo <= u->gen_hi && (f->gen_hi >= u->gen_lo || u->final))
             return "other files have generations between those of its inputs";
@@ -259,7 +248,7 @@ void sto_unfinished_pick(const struct sto_unfinished *u, const struct sto_sst_in
                              .n_cuts = u->n_cuts};
     memcpy(out->cuts, u->cuts, sizeof out->cuts);
     for (size_t i = 0; i < n; i++)
-        if (is_among(u->inputs, u->n_inputs, files[i].file_no)) {
+        if (ts_has_u64(u->inputs, u->n_inputs, files[i].file_no)) {
             out->files[out->n++] = i;
             out->bytes += files[i].t_bytes + files[i].s_bytes;
         }

@@ -34,6 +34,45 @@ static void version_free(struct sto_version *v)
     ts_free(v);
 }
 
+/* version_mu held. */
+static void list_add(struct sto_engine *e, struct sto_version *v)
+{
+    for (size_t i = 0; i < v->n_mems; i++)
+        v->newest_gen = sto_mem_gen(v->mems[i]) > v->newest_gen ? sto_mem_gen(v->mems[i]) : v->newest_gen;
+    v->older = e->pinned;
+    if (v->older)
+        v->older->newer = v;
+    e->pinned = v;
+}
+
+static void list_remove(struct sto_engine *e, struct sto_version *v)
+{
+    if (v->newer)
+        v->newer->older = v->older;
+    else
+        e->pinned = v->older;
+    if (v->older)
+        v->older->newer = v->newer;
+}
+
+void sto_version__first(struct sto_engine *e, struct sto_version *v)
+{
+    pthread_mutex_lock(&e->version_mu);
+    e->version = v;
+    list_add(e, v);
+    pthread_mutex_unlock(&e->version_mu);
+}
+
+bool sto_version__lacks(struct sto_engine *e, uint64_t gen)
+{
+    bool lacks = false;
+    pthread_mutex_lock(&e->version_mu);
+    for (const struct sto_version *v = e->pinned; v && !lacks; v = v->older)
+        lacks = v->newest_gen < gen;
+    pthread_mutex_unlock(&e->version_mu);
+    return lacks;
+}
+
 struct sto_version *sto_engine_pin(struct sto_engine *e)
 {
     pthread_mutex_lock(&e->version_mu);
@@ -49,6 +88,8 @@ void sto_version__drop(struct sto_engine *e, struct sto_version *v)
         return;
     pthread_mutex_lock(&e->version_mu);
     bool last = --v->refs == 0;
+    if (last)
+        list_remove(e, v);
     pthread_mutex_unlock(&e->version_mu);
     if (last)
         version_free(v);
@@ -64,6 +105,7 @@ void sto_engine_unpin(struct sto_engine *e, struct sto_version *v)
     pthread_mutex_lock(&e->version_mu);
     bool last = --v->refs == 0;
     if (last) {
+        list_remove(e, v);
         v->next = e->unused;
         e->unused = v;
     }
@@ -123,7 +165,9 @@ int sto_version__edit(struct sto_engine *e, struct sto_sst *const *add, size_t n
     v->cutoff_ms = e->cutoff_ms;
     v->cutoff_gen = e->cutoff_gen;
     v->marks = sto_marks_ref(e->marks);
+    v->complete_from_ms = e->complete_from_ms;
     e->version = v;
+    list_add(e, v);
     pthread_mutex_unlock(&e->version_mu);
     pthread_mutex_unlock(&e->edit_mu);
     ts_free(gone);
@@ -146,6 +190,13 @@ void sto_version__mark(struct sto_engine *e, struct sto_marks *marks)
     e->marks = marks;
     pthread_mutex_unlock(&e->version_mu);
     sto_marks_unref(old);
+}
+
+void sto_version__complete(struct sto_engine *e, int64_t from_ms)
+{
+    pthread_mutex_lock(&e->version_mu);
+    e->complete_from_ms = from_ms;
+    pthread_mutex_unlock(&e->version_mu);
 }
 
 int sto_version_scan(const struct sto_version *v, const struct sto_scan_spec *spec, struct sto_merge **out,

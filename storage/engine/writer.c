@@ -13,7 +13,10 @@
  */
 #include "base/log.h"
 #include "base/time.h"
+#include "storage/engine/absolute.h"
 #include "storage/engine/engine_int.h"
+#include "storage/engine/once_engine.h"
+#include "storage/engine/parts.h"
 #include "storage/engine/reserve.h"
 
 #define QUEUE_BUSY_PCT 75
@@ -29,15 +32,26 @@ static void report_sync(struct sto_engine *e, int rc)
         sto_sync__nudge(e);
 }
 
+static void parts_decide(struct sto_owner *o, struct sto_batch *b)
+{
+    struct sto_once_time now = sto_once__now(o);
+    sto_parts_decide(b, o->e->once, &now);
+}
+
 /* Write to the log, then to the memstore. After an error that sto_engine__may_wait accepts nothing was
- * written and the call may be repeated; after any other error the log is broken. */
-static int owner_write(struct sto_owner *o, const struct sto_point *points, uint32_t n)
+ * written and the call may be repeated, which `waits` says that it will be; after any other error the log is broken. */
+static int owner_write(struct sto_owner *o, struct sto_batch *b, bool waits)
 {
     struct sto_engine *e = o->e;
     struct ts_error err = {0};
+    if (b->n_parts)
+        parts_decide(o, b);
+    uint32_t n = b->n;
     int rc = sto_reserve__may_write(e)
-                 ? sto_wal_append(o->wal, points, n, &err)
+                 ? sto_wal_append_batch(o->wal, b, &err)
                  : ts_error_set(&err, TS_ENOSPC, "%s: the disk is full and the reserve was removed", e->dir);
+    if (!waits && sto_engine__may_wait(rc))
+        return rc;
     if (sto_engine__may_wait(rc)) {
         if (!o->held)
             atomic_fetch_add_explicit(&e->n_holding, 1, memory_order_relaxed);
@@ -46,11 +60,15 @@ static int owner_write(struct sto_owner *o, const struct sto_point *points, uint
         rc = TS_EIO;
     }
     if (rc < 0) {
+        if (b->n_parts)
+            sto_parts_undone(b, e->once);
         sto_engine__refuse(e, rc, &err);
         report_sync(e, rc);
         return rc;
     }
-    sto_mem_apply(o->mem, points, n);
+    if (b->n_parts)
+        sto_parts_added(b, e->once);
+    sto_mem_apply(o->mem, b->points, n);
     atomic_store_explicit(&o->n_points, atomic_load_explicit(&o->n_points, memory_order_relaxed) + n,
                           memory_order_relaxed);
     size_t now = sto_mem_bytes(o->mem), total;
@@ -82,14 +100,13 @@ static void batch_return(struct sto_engine *e, struct sto_batch *b)
     ts_queue_push(e->writers[b->from].replies, &b->msg);
 }
 
-/* True: the batch was handled. False: space or memory was missing, and the batch is kept to be written later.
- * Later batches wait behind it, so that the order of each sender is kept. Only few can wait, because writers
- * get no new batches meanwhile. */
+/* True: the batch was handled. False: space or memory was missing, and the batch is kept to be written later. Later batches wait behind it, so
+ * that the order of each sender is kept. Only few can wait, because writers get no new batches meanwhile. */
 static bool owner_apply(struct sto_owner *o, struct sto_batch *b)
 {
     if (b->n == 0)
         return true;
-    int rc = o->held ? o->held_code : owner_write(o, b->points, b->n);
+    int rc = o->held ? o->held_code : owner_write(o, b, true);
     if (rc == 0)
         return true;
     if (!sto_engine__may_wait(rc)) {
@@ -106,12 +123,20 @@ static bool owner_apply(struct sto_owner *o, struct sto_batch *b)
     return false;
 }
 
+int sto_owner__try(struct sto_owner *o, struct sto_batch *b)
+{
+    int rc = b->n == 0 ? 0 : o->held ? o->held_code : owner_write(o, b, false);
+    if (rc < 0 && !sto_engine__may_wait(rc))
+        owner_lose(o, b->n);
+    return rc;
+}
+
 /* Try to write the waiting batches. */
 static void owner_retry(struct sto_owner *o)
 {
     while (o->held) {
         struct sto_batch *b = (struct sto_batch *)o->held;
-        int rc = owner_write(o, b->points, b->n);
+        int rc = owner_write(o, b, true);
         if (sto_engine__may_wait(rc)) {
             o->retry_ns = ts_clock_mono_ns() + RETRY_MS * 1000000ll;
             return;
@@ -138,11 +163,16 @@ static void barrier_answered(struct sto_barrier *b, struct sto_engine *e);
  * deletes do no harm, but a repeated addition would count twice: drop the waiting additions of that asker. */
 static void drop_adds(struct sto_owner *o, const struct sto_writer *writer, uint32_t asker)
 {
+    struct sto_once_time now = sto_once__now(o);
     for (struct ts_msg *held = o->held; held; held = held->next) {
         struct sto_batch *b = (struct sto_batch *)held;
         uint32_t n = 0;
         if (b->from != writer->index)
             continue; /* its numbers of askers are its own */
+        if (b->n_parts) {
+            sto_parts_drop(b, o->e->once, asker, &now);
+            continue;
+        }
         for (uint32_t i = 0; i < b->n; i++)
             if (sto_meta_op(b->points[i].flags) != STO_OP_ADD || b->points[i].asker != asker)
                 b->points[n++] = b->points[i];
@@ -173,6 +203,7 @@ static void owner_set_gen(struct sto_owner *o, struct sto_set_gen *msg)
     } else if (o->wal && sto_wal_take_retired(o->wal) && o->e->sync_runs) {
         sto_sync__nudge(o->e);
     }
+    sto_once__encode(o, &msg->once);
     o->mem = msg->mem;
     atomic_fetch_sub_explicit(&o->e->active_bytes, o->counted_bytes, memory_order_relaxed);
     o->counted_bytes = 0;
@@ -186,14 +217,38 @@ static void port_done(struct sto_barrier *b)
     ts_free(b);
 }
 
+static void batch_clear(struct sto_batch *b)
+{
+    b->n = 0;
+    b->n_parts = b->n_streams = 0;
+}
+
+/* A batch is done with: tell the writer's user what was refused, and empty it. */
+static void batch_done(struct sto_writer *writer, struct sto_batch *b)
+{
+    enum sto_once_answer why = STO_ONCE_NEW;
+    struct sto_parts_counts counts = sto_parts_count(b);
+    sto_once__count(writer->e, &counts);
+    for (unsigned i = 0; counts.n_refused && i < b->n_streams; i++) {
+        uint64_t seq = sto_parts_refused(b, i, &why);
+        struct sto_refused refused = {.stream = &b->streams[i],
+                                      .seq = seq,
+                                      .why = seq ? sto_once_why(why) : NULL,
+                                      .forgotten = why == STO_ONCE_FORGOTTEN};
+        if (seq && writer->on_refused)
+            writer->on_refused(writer->refused_arg, &refused);
+    }
+    batch_clear(b);
+}
+
 static void batch_home(struct sto_writer *writer, struct sto_batch *b)
 {
+    batch_done(writer, b);
     if (writer->n_free >= writer->e->n_owners) { /* after a burst; a turn needs one batch for each owner */
         atomic_fetch_sub_explicit(&writer->e->n_batches, 1, memory_order_relaxed);
         ts_free(b);
         return;
     }
-    b->n = 0;
     b->msg.next = writer->free_list ? &writer->free_list->msg : NULL;
     writer->free_list = b;
     writer->n_free++;
@@ -221,6 +276,9 @@ static void handle(struct sto_engine *e, unsigned index, struct ts_msg *msg)
         break;
     case STO_MSG_SET_GEN:
         owner_set_gen(o, (struct sto_set_gen *)msg);
+        break;
+    case STO_MSG_ABSOLUTE:
+        sto_absolute__handle(o, msg);
         break;
     case STO_MSG_STOP:
         o->stop = true;
@@ -267,7 +325,7 @@ static struct sto_batch *batch_take(struct sto_writer *writer)
         atomic_fetch_add_explicit(&writer->e->n_batches, 1, memory_order_relaxed);
         b->from = writer->index;
     }
-    b->n = 0;
+    batch_clear(b);
     return b;
 }
 
@@ -280,7 +338,7 @@ static void batch_send(struct sto_writer *writer, unsigned slot)
     struct sto_owner *o = &e->owners[slot];
     if (writer->replies == o->in) { /* this thread is the owner */
         if (owner_apply(o, b))
-            b->n = 0;
+            batch_done(writer, b);
         else
             writer->open[slot] = NULL;
         return;
@@ -291,13 +349,23 @@ static void batch_send(struct sto_writer *writer, unsigned slot)
     ts_queue_push(o->in, &b->msg);
 }
 
-struct sto_batch *sto_writer_batch(struct sto_writer *writer, const struct sto_series *series)
+/* Has the batch room for n points, for a part of a stream if there is one? */
+static bool has_room(const struct sto_batch *b, const struct sto_stream *stream, uint32_t n)
+{
+    return STO_BATCH_POINTS - b->n >= n &&
+           (!stream ||
+            (b->n_parts < STO_BATCH_PARTS &&
+             (b->n_streams < STO_BATCH_STREAMS || b->streams[b->n_streams - 1].number == stream->number)));
+}
+
+static struct sto_batch *open_batch(struct sto_writer *writer, const struct sto_series *series,
+                                    const struct sto_stream *stream, uint32_t n)
 {
     struct sto_engine *e = writer->e;
     unsigned slot = sto_writer_slot(writer, series);
     struct sto_batch *b = writer->open[slot];
     bool refuses = e->opts.read_only || atomic_load_explicit(&e->refuse_code, memory_order_relaxed);
-    if (b && b->n && b->n < STO_BATCH_POINTS && !refuses)
+    if (b && b->n && has_room(b, stream, n) && !refuses)
         return b;
     if (b && !refuses)
         batch_send(writer, slot); /* after this the store may refuse puts */
@@ -307,6 +375,28 @@ struct sto_batch *sto_writer_batch(struct sto_writer *writer, const struct sto_s
     if (!writer->open[slot])
         writer->open[slot] = batch_take(writer);
     return writer->open[slot];
+}
+
+struct sto_batch *sto_writer_batch(struct sto_writer *writer, const struct sto_series *series)
+{
+    return open_batch(writer, series, NULL, 1);
+}
+
+struct sto_batch *sto_writer_batch_part(struct sto_writer *writer, const struct sto_series *series,
+                                        const struct sto_stream *stream, uint32_t n)
+{
+    return open_batch(writer, series, stream, n);
+}
+
+uint64_t sto_writer_stream(struct sto_writer *writer)
+{
+    return atomic_fetch_add_explicit(&writer->e->n_streams, 1, memory_order_relaxed) + 1;
+}
+
+void sto_writer_on_refused(struct sto_writer *writer, sto_refused_fn fn, void *arg)
+{
+    writer->on_refused = fn;
+    writer->refused_arg = arg;
 }
 
 void sto_writer_turn(struct sto_writer *writer)
@@ -433,6 +523,7 @@ int sto_writers__init(struct sto_engine *e, struct ts_error *err)
         struct sto_writer *p = &e->writers[i];
         o->e = p->e = e;
         o->index = p->index = i;
+        o->once_clock = e->once_clock;
         o->in = ts_queue_new(e->opts.queue_bytes);
         p->replies = e->opts.own_threads ? ts_queue_new(e->opts.queue_bytes) : o->in;
         p->open = ts_xcalloc(e->n_owners, sizeof(struct sto_batch *));
@@ -452,6 +543,8 @@ static void drop_messages(struct ts_queue *q)
         if (msg->kind == STO_MSG_BATCH || msg->kind == STO_MSG_RETURN || msg->kind == STO_MSG_STOP ||
             msg->kind == STO_MSG_BARRIER_DONE)
             ts_free(msg); /* a message is the first member of each allocated struct */
+        else if (msg->kind == STO_MSG_ABSOLUTE)
+            sto_absolute__drop(msg);
 }
 
 void sto_writers__release(struct sto_engine *e)

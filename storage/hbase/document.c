@@ -33,6 +33,8 @@ static bool fits(enum sto_hbase_type type, const json_t *value)
         return json_is_integer(value);
     case STO_HBASE_NUMBER:
         return json_is_number(value) || json_is_string(value);
+    case STO_HBASE_TRUTH:
+        return json_is_boolean(value);
     case STO_HBASE_PROPERTIES:
         return json_is_object(value) && are_strings(value);
     }
@@ -66,7 +68,10 @@ static int write_value(enum sto_hbase_type type, const json_t *value, struct ts_
         return write_number(value, out);
     if (!is_missing(value))
         return write_json(value, out);
-    return ts_buf_str(out, type == STO_HBASE_INTEGER ? "0" : type == STO_HBASE_PROPERTIES ? "null" : "\"\"");
+    return ts_buf_str(out, type == STO_HBASE_INTEGER      ? "0"
+                           : type == STO_HBASE_TRUTH      ? "false"
+                           : type == STO_HBASE_PROPERTIES ? "null"
+                                                          : "\"\"");
 }
 
 int sto_hbase_document_write(const struct sto_hbase_field *fields, const json_t *document, struct ts_buf *out,
@@ -96,6 +101,8 @@ static json_t *missing_value(enum sto_hbase_type type)
         return json_integer(0);
     case STO_HBASE_NUMBER:
         return json_string("NaN");
+    case STO_HBASE_TRUTH:
+        return json_false();
     case STO_HBASE_PROPERTIES:
         return json_null();
     case STO_HBASE_TEXT:

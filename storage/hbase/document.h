@@ -20,6 +20,7 @@ enum sto_hbase_type {
     STO_HBASE_GIVEN,      /* a string that is left out if it is empty */
     STO_HBASE_INTEGER,    /* a whole number; missing or null: 0 */
     STO_HBASE_NUMBER,     /* a number; missing, null or not a number: "NaN" */
+    STO_HBASE_TRUTH,      /* true or false; missing or null: false */
     STO_HBASE_PROPERTIES, /* an object of strings, written in the order of its keys; missing: null */
 };
 /* A member of a kind of document. A list of them ends with a name of NULL, and is in the order of writing. */

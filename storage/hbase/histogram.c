@@ -4,9 +4,11 @@
 #include "storage/hbase/histogram.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/array.h"
 #include "storage/hbase/bigendian.h"
 
 size_t sto_hbase_histogram_qualifier(uint32_t off_ms, bool ms, uint8_t *out)
@@ -182,7 +184,28 @@ struct reading {
     struct sto_hbase_tally *t;
     int rc;
     struct ts_error *err;
+    bool unordered; /* buckets do not ascend, which is the rule */
 };
+
+static int cmp_range(const struct sto_hbase_bucket *a, const struct sto_hbase_bucket *b)
+{
+    if (a->low != b->low)
+        return a->low < b->low ? -1 : 1;
+    return a->high < b->high ? -1 : a->high > b->high;
+}
+
+static int append_range(struct reading *r, const struct sto_hbase_bucket *b)
+{
+    struct sto_hbase_tally *t = r->t;
+    size_t n = t->head.n_buckets;
+    if (n == UINT16_MAX)
+        return ts_error_set(r->err, TS_ELIMIT, "a histogram in HBase has at most %d buckets", UINT16_MAX);
+    TS_TRY(ts_budget_grow(t->memory, &t->buckets, &t->cap, n + 1, sizeof *t->buckets, r->err));
+    r->unordered = r->unordered || (n && cmp_range(&t->buckets[n - 1], b) >= 0);
+    t->buckets[n] = *b;
+    t->head.n_buckets++;
+    return 0;
+}
 
 static void take_bucket(void *arg, const struct sto_hbase_bucket *b)
 {
@@ -192,7 +215,36 @@ static void take_bucket(void *arg, const struct sto_hbase_bucket *b)
     if (!isfinite(b->low) || !isfinite(b->high))
         r->rc = ts_error_set(r->err, TS_ECORRUPT, "a bound of a histogram is not finite");
     else
-        r->rc = set_range(r->t, b->low, b->high, b->count, r->err);
+        r->rc = append_range(r, b);
+}
+
+static int cmp_place(const void *pa, const void *pb, void *buckets)
+{
+    const struct sto_hbase_bucket *all = buckets;
+    const uint32_t *a = pa, *b = pb;
+    int c = cmp_range(&all[*a], &all[*b]);
+    return c ? c : ts_cmp_u32(a, b);
+}
+
+/* Sort the buckets, and leave of equal ones the last. */
+static int put_in_order(struct sto_hbase_tally *t, struct ts_error *err)
+{
+    size_t n = t->head.n_buckets, left = 0;
+    uint32_t *places = ts_budget_calloc(t->memory, n, sizeof *places, err);
+    struct sto_hbase_bucket *copy = places ? ts_budget_calloc(t->memory, n, sizeof *copy, err) : NULL;
+    if (copy) {
+        memcpy(copy, t->buckets, n * sizeof *copy);
+        for (uint32_t i = 0; i < n; i++)
+            places[i] = i;
+        qsort_r(places, n, sizeof *places, cmp_place, copy);
+        for (size_t i = 0; i < n; i++)
+            if (i + 1 == n || cmp_range(&copy[places[i]], &copy[places[i + 1]]) != 0)
+                t->buckets[left++] = copy[places[i]];
+        t->head.n_buckets = (uint16_t)left;
+    }
+    ts_budget_free(t->memory, copy, copy ? n * sizeof *copy : 0);
+    ts_budget_free(t->memory, places, places ? n * sizeof *places : 0);
+    return copy ? 0 : TS_ELIMIT;
 }
 
 int sto_hbase_tally_read(struct sto_hbase_tally *t, struct ts_slice value, struct ts_error *err)
@@ -202,6 +254,8 @@ int sto_hbase_tally_read(struct sto_hbase_tally *t, struct ts_slice value, struc
     sto_hbase_tally_clear(t, 0);
     int rc = sto_hbase_histogram_parse(value, &head, take_bucket, &r, err);
     rc = r.rc < 0 ? r.rc : rc;
+    if (rc >= 0 && r.unordered)
+        rc = put_in_order(t, err);
     t->head.codec = head.codec;
     t->head.under = head.under;
     t->head.over = head.over;

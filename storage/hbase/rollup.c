@@ -84,6 +84,14 @@ uint32_t sto_hbase_rollup_base(const struct sto_hbase_rollup *r, uint32_t time_s
     return (uint32_t)(ts_civil_to_ms(day.year, day.month, 1, 0, 0, 0) / 1000);
 }
 
+uint64_t sto_hbase_rollup_next(const struct sto_hbase_rollup *r, uint32_t base_s)
+{
+    uint64_t next = base_s + span_s(r);
+    bool even =
+        r->unit == STO_HBASE_HOURS || r->unit == STO_HBASE_DAY; /* others are as long as that or shorter */
+    return even || next > UINT32_MAX ? next : sto_hbase_rollup_base(r, (uint32_t)next);
+}
+
 /* --- cells --- */
 
 size_t sto_hbase_rollup_encode(const struct sto_hbase_rollup *r, unsigned function, uint32_t base_s,

@@ -43,6 +43,8 @@ int sto_hbase_rollup_parse(struct ts_slice interval, struct ts_slice span, struc
                            struct ts_error *err);
 /** Begin of the row of a time, both in seconds. */
 uint32_t sto_hbase_rollup_base(const struct sto_hbase_rollup *r, uint32_t time_s);
+/** Begin of the row after the one that begins at base_s, in seconds; it may be beyond 32 bits, where there are no rows. */
+uint64_t sto_hbase_rollup_next(const struct sto_hbase_rollup *r, uint32_t base_s);
 
 /* A qualifier of a rollup, parsed. */
 struct sto_hbase_rollup_cell {

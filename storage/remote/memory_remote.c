@@ -374,6 +374,21 @@ static int cell_get(struct sto_remote *r, struct ts_slice key, const struct sto_
     return leave(m, ts_buf_slice(out, ts_buf_get(&c->value)));
 }
 
+static int trees(struct sto_remote *r, const struct sto_remote_call *call,
+                 bool (*each)(void *arg, uint16_t id), void *arg, struct ts_error *err)
+{
+    struct memory_remote *m = mine(r);
+    TS_TRY(enter(m, call, err));
+    struct sto_remote_tag tags[STO_REMOTE_CELL_MAX_TAGS];
+    struct sto_remote_cell cell;
+    bool goes_on = true;
+    for (size_t i = 0; i < m->n_cells && goes_on; i++)
+        if (sto_remote_cell_parse(ts_buf_get(&m->cells[i].key), tags, &cell) == 0 &&
+            cell.kind == STO_REMOTE_TREE)
+            goes_on = each(arg, cell.tree);
+    return leave(m, 0);
+}
+
 static int cell_cas(struct sto_remote *r, struct ts_slice key, struct ts_slice expected,
                     struct ts_slice value, const struct sto_remote_call *call, struct ts_error *err)
 {
@@ -444,23 +459,23 @@ static int fetch_notes(struct fetching *w, struct ts_error *err)
 
 /* --- state --- */
 
+/* It remembers nothing of itself. */
+static void recheck(struct sto_remote *r)
+{
+    (void)r;
+}
+
 static void status(struct sto_remote *r, void (*each)(void *arg, const char *name, uint64_t value), void *arg)
 {
     struct memory_remote *m = mine(r);
-    uint64_t n_points = 0;
     pthread_mutex_lock(&m->mu);
-    for (size_t i = 0; i < m->rows.n_series; i++)
-        for (size_t k = 0; k < m->rows.series[i].n_rows; k++)
-            n_points += m->rows.series[i].rows[k].cells.n;
     each(arg, "away", m->away);
     each(arg, "series", m->rows.n_series);
-    each(arg, "points", n_points);
+    each(arg, "points", sto_memory_rows_points(&m->rows));
     each(arg, "cells", m->n_cells);
-    each(arg, "shipments", m->n_shipments);
-    each(arg, "shipped_rows", m->n_shipped_rows);
+    each(arg, "shipments", m->n_shipments), each(arg, "shipped_rows", m->n_shipped_rows);
     each(arg, "shipped_points", m->n_shipped_points);
-    each(arg, "fresh_rows", m->n_fresh_rows);
-    each(arg, "deletes", m->n_deletes);
+    each(arg, "fresh_rows", m->n_fresh_rows), each(arg, "deletes", m->n_deletes);
     pthread_mutex_unlock(&m->mu);
 }
 
@@ -503,6 +518,8 @@ static const struct sto_remote_ops ops = {.name = "memory",
                                           .rename = rename_one,
                                           .cell_get = cell_get,
                                           .cell_cas = cell_cas,
+                                          .recheck = recheck,
+                                          .trees = trees,
                                           .status = status,
                                           .check = check};
 

@@ -95,7 +95,8 @@ void sto_memory_rows_release(struct sto_memory_rows *m)
             sto_cells_release(&m->series[i].rows[k].cells);
             sto_cells_release(&m->series[i].rows[k].ever);
         }
-        ts_free(m->series[i].rows);
+        if (m->series[i].rows)
+            ts_free(m->series[i].rows - m->series[i].n_before);
         ts_free(m->series[i].tags);
     }
     ts_free(m->names);
@@ -104,6 +105,37 @@ void sto_memory_rows_release(struct sto_memory_rows *m)
 }
 
 /* --- rows --- */
+
+/* Move the rows into a larger block, with as many free rows before them as after them. */
+static void rows_grow(struct sto_memory_series *s)
+{
+    size_t cap = s->n_rows * 3 + 8, n_before = s->n_rows + 4;
+    struct sto_memory_row *block = ts_xcalloc(cap, sizeof *block);
+    if (s->rows) {
+        memcpy(block + n_before, s->rows, s->n_rows * sizeof *block);
+        ts_free(s->rows - s->n_before);
+    }
+    s->rows = block + n_before;
+    s->cap_rows = cap;
+    s->n_before = n_before;
+}
+
+/* Make an uninitialised row at a position. The rows on the shorter side move, because a backlog arrives from its newest hour to its
+ * oldest one, and what comes later has newer hours. */
+static void row_insert(struct sto_memory_series *s, size_t at)
+{
+    bool to_front = at < s->n_rows - at;
+    if (!s->rows || (to_front ? s->n_before == 0 : s->n_before + s->n_rows == s->cap_rows))
+        rows_grow(s);
+    if (to_front) {
+        s->rows--;
+        s->n_before--;
+        memmove(s->rows, s->rows + 1, at * sizeof *s->rows);
+    } else {
+        memmove(s->rows + at + 1, s->rows + at, (s->n_rows - at) * sizeof *s->rows);
+    }
+    s->n_rows++;
+}
 
 struct sto_memory_row *sto_memory_row_find(struct sto_memory_series *s, int32_t hour, bool make)
 {
@@ -119,11 +151,8 @@ struct sto_memory_row *sto_memory_row_find(struct sto_memory_series *s, int32_t 
         return &s->rows[lo];
     if (!make)
         return NULL;
-    if (s->n_rows == s->cap_rows)
-        s->rows = ts_xrealloc(s->rows, (s->cap_rows = s->cap_rows ? s->cap_rows * 2 : 8) * sizeof *s->rows);
-    memmove(s->rows + lo + 1, s->rows + lo, (s->n_rows - lo) * sizeof *s->rows);
+    row_insert(s, lo);
     s->rows[lo] = (struct sto_memory_row){.hour = hour};
-    s->n_rows++;
     return &s->rows[lo];
 }
 
@@ -191,4 +220,13 @@ void sto_memory_row_read(const struct sto_memory_row *row, int64_t from_ms, int6
                          struct sto_cells *out)
 {
     copy(row, from_ms, to_ms, true, out);
+}
+
+size_t sto_memory_rows_points(const struct sto_memory_rows *m)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->n_series; i++)
+        for (size_t k = 0; k < m->series[i].n_rows; k++)
+            n += m->series[i].rows[k].cells.n;
+    return n;
 }

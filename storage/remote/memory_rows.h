@@ -26,8 +26,9 @@ struct sto_memory_series {
     uint64_t metric;
     uint64_t *tags; /* owned: 2 * n_tags ids, key and value alternately, in the order of the first shipment */
     size_t n_tags;
-    struct sto_memory_row *rows; /* owned; ascending by hour */
+    struct sto_memory_row *rows; /* ascending by hour; part of an owned block of cap_rows rows */
     size_t n_rows, cap_rows;     /* used, capacity */
+    size_t n_before;             /* free rows of the block before rows */
 };
 struct sto_memory_rows {
     struct sto_memory_name *names;    /* owned */
@@ -36,6 +37,8 @@ struct sto_memory_rows {
     size_t n_series, cap_series;      /* used, capacity */
 };
 
+/** Points of all rows. */
+size_t sto_memory_rows_points(const struct sto_memory_rows *m);
 /** Free everything; empty afterwards. */
 void sto_memory_rows_release(struct sto_memory_rows *m);
 /** The id of a name; 0 = it has none. make: create an id if it has none. */

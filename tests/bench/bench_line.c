@@ -1,8 +1,8 @@
 /*
- * bench_line.c - nanoseconds a put line costs the parser: bench_line FILE DATADIR [ROUNDS]
+ * bench_line.c - nanoseconds a line (put, incr, incr!) costs the parser: bench_line FILE DATADIR [ROUNDS]
  *
  * Reads the file whole, runs it through the line protocol into batches as a worker would, in pieces of 256
- * KiB. The store's own work (log, memstore) happens in the turns and is timed apart.
+ * KiB. The store's own work (log, memstore) happens in the turns and is timed apart. Lines incr! are repeats from the second round on.
  */
 #include "base/fs.h"
 #include "tsd/protocols/line/line.h"
@@ -74,7 +74,13 @@ int main(int argc, char **argv)
     tsd_ingest_init(&b.in, &b.rules, store, sto_writer(store, 0), (size_t)256 << 20);
     ts_buf_init(&b.out, 1 << 20);
     for (int i = 0; i < rounds; i++) {
-        struct tsd_line l = {.in = &b.in, .out = &b.out, .reply_max_bytes = 4096, .line_max_bytes = 65536};
+        struct tsd_once once = {.refused = 0};
+        struct tsd_line l = {.in = &b.in,
+                             .out = &b.out,
+                             .reply_max_bytes = 4096,
+                             .line_max_bytes = 65536,
+                             .asker = 1,
+                             .once = &once};
         b.parse_ns = b.turn_ns = 0;
         bench_round(&b, &l, text, n);
         printf("round=%d points=%llu parse_ns_per_line=%.1f turn_ns_per_line=%.1f guessed=%llu found=%llu "

@@ -9,6 +9,7 @@ tsd fsck --hbase --gateways 127.0.0.1:port
 tsd uid grep x --hbase --gateways 127.0.0.1:1
 tsd uid grep x --hbase --data data
 tsd uid grep --hbase --gateways 127.0.0.1:1
-tsd uid treepurge 1 --hbase --gateways 127.0.0.1:1
-tsd uid metasync --hbase --gateways 127.0.0.1:1
+tsd uid treesync 1 2 --hbase --gateways 127.0.0.1:1
+tsd uid treepurge --hbase --gateways 127.0.0.1:1
+tsd uid metasync now --hbase --gateways 127.0.0.1:1
 tsd help fsck

@@ -8,6 +8,9 @@ tsd uid asign metrics a.b extra --data data
 tsd search lokup web.hits --data data
 tsd search nothing-like-it web.hits --data data
 tsd hbase statsu
+tsd copy
+tsd copy --from hbase
+tsd copy --to ./data
 tsd metric shwo web.hits --data data
 tsd collect weblog-imprt access.log
 echo '# options'

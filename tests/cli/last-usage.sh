@@ -17,3 +17,7 @@ tsd last web.hit --data data2
 tsd last web.hits domian=example.org --data data2
 tsd last web.hits domain=example.ogr --data data2
 tsd query 1793620800 1793620900 none t --where value --data data
+tsd last web.hits 'domain=example*' --data data2
+tsd search lokup
+tsd search web.hits
+tsd search lookup

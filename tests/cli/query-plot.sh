@@ -48,6 +48,11 @@ printf 'web.hits %s 5 domain=a\n' 1793491200 1793492000 1793498400 1793530000 | 
 tsd metric set cpu unit=percent --port $port
 COLUMNS=60 LINES=14 "$TSD" query 2026/11/01 2026/11/01 sum web.hits --plot - --port $port
 COLUMNS=60 LINES=14 "$TSD" query 2026/11/01 2026/11/01 avg web.hits --plot - --port $port
+# what all series have in common stands in the title alone
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo "shop.hits 1793491200 $((20 - i)) domain=example.org page=p$i host=web1"; done | tsd import --port $port -
+tsd metric set shop.hits kind=count --port $port
+COLUMNS=60 LINES=8 "$TSD" query 2026/11/01 2026/11/01 sum shop.hits 'page=p1|p2' --plot - --port $port | tail -n 2
+COLUMNS=60 LINES=8 "$TSD" query 2026/11/01 2026/11/01 sum shop.hits 'page=*' --plot - --port $port | tail -n 3
 COLUMNS=60 LINES=14 "$TSD" query 2026/11/01 2026/11/02 sum web.hits sum cpu --by day --plot - --port $port
 COLUMNS=60 LINES=14 "$TSD" query 2026/11/01 2026/11/01 sum web.hits --by domain --plot - --port $port
 "$TSD" query 2026/11/01 2026/11/01 avg cpu --plot p.svg --tz Europe/Berlin --port $port

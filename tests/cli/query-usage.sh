@@ -19,6 +19,7 @@ tsd query 2026/11/01 sum cpu --fill zero
 tsd query 2026/11/01 sum cpu --by day --fill nan
 tsd query 2026/11/01 sum cpu --port 1
 tsd query 2026/11/01 sum cpu --port 69778
+tsd query 2026/11/01 sum cpu --port http
 start data
 tsd query 2026/11/01 sum cpu --port $port
 tsd query 2026/11/01 sum cpu --port $port --data data

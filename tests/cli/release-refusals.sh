@@ -20,7 +20,8 @@ commit second
 mkdir -p build/package
 printf '#!/bin/sh\ntouch build/package/tsd_1.2.3-1_all.deb\necho "$PWD/build/package/tsd_1.2.3-1_all.deb"\n' >scripts/package
 printf '#!/bin/sh\necho "tsd 1.2.2 built at revision x"\n' >build/package/tsd
-chmod +x scripts/package build/package/tsd
+printf '#!/bin/sh\ntouch build/tsd-1.2.3-linux-any.tar.gz\necho "$PWD/build/tsd-1.2.3-linux-any.tar.gz"\n' >scripts/static
+chmod +x scripts/package scripts/static build/package/tsd
 echo build/ >.gitignore
 commit third
 scripts/release

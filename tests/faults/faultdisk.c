@@ -6,6 +6,8 @@
  */
 #include "tests/faults/faultfs_int.h"
 
+#include <stdatomic.h>
+
 #include <string.h>
 
 #include "base/mem.h"
@@ -28,7 +30,9 @@ static size_t below(struct t_faultfs *f, size_t n)
 
 struct t_inode *t_inode_new(bool is_dir)
 {
+    static _Atomic uint64_t n_made;
     struct t_inode *ino = ts_xcalloc(1, sizeof(*ino));
+    ino->serial = atomic_fetch_add_explicit(&n_made, 1, memory_order_relaxed) + 1;
     ino->is_dir = is_dir;
     return ino;
 }

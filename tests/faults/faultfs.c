@@ -212,13 +212,23 @@ static int f_rename(const struct ts_fs *fs, const char *from, const char *to, st
     return leave_changed(f, NULL, v == GO ? rename_now(f, from, to, err) : code);
 }
 
+/* Is there anything in a folder? */
+static bool has_children(const struct t_faultfs *f, const char *dir)
+{
+    size_t n = strlen(dir);
+    for (size_t i = 0; i < f->now.n; i++)
+        if (strncmp(f->now.v[i].path, dir, n) == 0 && f->now.v[i].path[n] == '/')
+            return true;
+    return false;
+}
+
 static int unlink_now(struct t_faultfs *f, const char *path, struct ts_error *err)
 {
     struct t_entry *e = t_table_find(&f->now, path);
     if (!e)
         return ts_error_sys(err, TS_ENOTFOUND, ENOENT, "cannot remove %s", path);
-    if (e->ino->is_dir)
-        return ts_error_sys(err, TS_EIO, EISDIR, "cannot remove %s", path);
+    if (e->ino->is_dir && has_children(f, path))
+        return ts_error_sys(err, TS_EIO, ENOTEMPTY, "cannot remove %s", path);
     t_change(f, path, NULL, NULL);
     return 0;
 }
@@ -312,6 +322,21 @@ static int f_free_bytes(const struct ts_fs *fs, const char *path, uint64_t *out_
     if (enter(f, T_OP_FREE_BYTES, path, &code, err) == GO) {
         uint64_t used = t_used_bytes(f);
         *out_bytes = !f->capacity ? UINT64_MAX : used < f->capacity ? f->capacity - used : 0;
+    }
+    return leave(f, code);
+}
+
+static int f_identity(const struct ts_fs *fs, const char *path, uint64_t *out_id, struct ts_error *err)
+{
+    struct t_faultfs *f = of(fs);
+    int code = 0;
+    *out_id = 0;
+    if (enter(f, T_OP_SIZE, path, &code, err) == GO) {
+        struct t_entry *e = t_table_find(&f->now, path);
+        if (e)
+            *out_id = e->ino->serial;
+        else
+            code = ts_error_sys(err, TS_ENOTFOUND, ENOENT, "cannot look up %s", path);
     }
     return leave(f, code);
 }
@@ -458,7 +483,8 @@ struct t_faultfs *t_faultfs_new(uint64_t seed)
                            .mkdir = f_mkdir,
                            .sync_dir = f_sync_dir,
                            .list = f_list,
-                           .free_bytes = f_free_bytes};
+                           .free_bytes = f_free_bytes,
+                           .identity = f_identity};
     f->rand = seed;
     f->page = 4096;
     pthread_mutex_init(&f->mu, NULL);

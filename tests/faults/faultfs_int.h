@@ -16,6 +16,7 @@
 
 /* A file or folder, named by any number of entries. */
 struct t_inode {
+    uint64_t serial;             /* of no other one in the process; not 0 */
     unsigned refs;               /* entries in both tables, pending changes, handles */
     bool is_dir;                 /* folders have no bytes */
     const struct ts_file *owner; /* handle that holds the lock; NULL = none */

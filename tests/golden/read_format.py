@@ -90,7 +90,7 @@ def wal_operation(b, state, n_series):
     if by_series == 0:
         state[0] += 1
     elif by_series == 2:
-        state[0] += b.zigzag()
+        state[0] = (state[0] + b.zigzag()) & 0xFFFFFFFF
     elif by_series == 3:
         raise Damage("series code 3")
     if by_time >= 2:
@@ -134,7 +134,7 @@ def read_wal(data):
     head.take(8)
     version, run, generation, worker, segment = head.u32(), head.u32(), head.u64(), head.u32(), head.u32()
     prev_generation, prev_bytes, prev_segment, crc = head.u64(), head.u64(), head.u32(), head.u32()
-    if crc != crc32c(data[:52]) or version not in (1, 2, 3, 4):
+    if crc != crc32c(data[:52]) or version not in (1, 2, 3, 4, 5):
         raise Damage("header")
     yield "write-ahead log run=%d generation=%d worker=%d segment=%d" % (run, generation, worker, segment)
     if prev_segment != 0xFFFFFFFF:
@@ -163,6 +163,18 @@ def read_wal(data):
                 n_series += 1
         elif kind == 3:
             yield "  mark %d" % b.u64()
+        elif kind == 6 and version >= 5:
+            made, random, sequence, sequences = b.varint(), b.u64(), 0, []
+            for _ in range(b.varint()):
+                sequence = (sequence + b.zigzag()) & 0xFFFFFFFFFFFFFFFF
+                sequences.append(sequence)
+            state = [-1, 0, 0, [0 << 1, 1 << 1 | 2 << 3, 1 << 1 | 1 << 3]]
+            if not made or not sequences or 0 in sequences:
+                raise Damage("id or sequence of 0")
+            for sequence in sequences:
+                yield "  id=%d-%016x sequence=%d %s" % (made, random, sequence, wal_operation(b, state, n_series))
+            if b.left():
+                raise Damage("operations without a sequence")
         else:
             raise Damage("unknown record type %d" % kind)
         at += 8 + length
@@ -182,15 +194,38 @@ def manifest_hours(b, name, has_gen):
         yield "  %s hour=%d hours=%d gen=%d" % (name, b.zigzag(), b.varint() + 1, b.varint() if has_gen else 1)
 
 
+def manifest_ids(b):
+    """Which additions each shard has of clients that number them."""
+    seen = set()
+    while b.left():
+        shard, table = b.varint(), Bytes(b.take(b.varint()))
+        forgotten, n = table.varint(), table.varint()
+        yield "  ids of shard=%d forgotten=%d" % (shard, forgotten)
+        for _ in range(n):
+            made, random, last = table.varint(), table.varint(), table.varint()
+            if made <= forgotten or not last or (shard, made, random) in seen:
+                raise Damage("id of a client")
+            seen.add((shard, made, random))
+            yield "    id=%d-%016x sequence=%d" % (made, random, last)
+        if table.left():
+            raise Damage("bytes behind the ids of a shard")
+
+
 def manifest_extensions(b):
     last = 0
     for _ in range(b.varint()):
         kind = b.varint()
-        if not last < kind <= 4:
+        if not last < kind <= 6:
             raise Damage("extensions of a manifest record")
         last = kind
         if kind < 4:
             yield from manifest_hours(b, ("mark", "sent", "again")[kind - 1], kind == 1)
+            continue
+        if kind == 5:
+            yield from manifest_ids(Bytes(b.take(b.varint())))
+            continue
+        if kind == 6:
+            yield "  complete from ms=%d boot=%d" % (b.zigzag(), b.varint()) if b.varint() else "  nothing complete"
             continue
         for _ in range(b.varint()):
             yield "  marks at ms=%d" % b.zigzag()
@@ -704,6 +739,36 @@ def read_sst(data):
         raise Damage("blocks do not end at the tombstones")
 
 
+# --- bulk loads -------------------------------------------------------------------------------------------------
+
+def read_bulk(data):
+    """STATE and BULK: texts of lines."""
+    tail = b"crc %08x\n" % crc32c(data[:-13])
+    if data[-13:] != tail:
+        raise Damage("checksum")
+    lines = data[:-13].decode().split("\n")
+    if lines[0] == "tsd bulk 1":
+        words = {"note": None, "day": 2, "run": -1, "merging": 0, "unit": -2, "merged": 0}
+    elif lines[0] == "tsd bulk hand-over 1":
+        words = {"id": None, "gen": 1, "sum": 3, "file": 1}
+    else:
+        raise Damage("version")
+    if lines[-1]:
+        raise Damage("last line")
+    yield "bulk load: %s" % lines[0]
+    for line in lines[1:-1]:
+        word, _, rest = line.partition(" ")
+        if word not in words:
+            raise Damage("line %r" % line)
+        count = words[word]
+        if count is not None:
+            numbers = [int(n) for n in rest.split()]
+            if len(numbers) != count if count >= 0 else len(numbers) < -count - 1:
+                raise Damage("line %r" % line)
+            rest = " ".join("%d" % n for n in numbers)
+        yield "  %s %s" % (word, rest) if rest else "  %s" % word
+
+
 # --- which file is it -----------------------------------------------------------------------------------------
 
 READERS = {  # magic, the first 8 bytes -> lines of a file
@@ -711,6 +776,7 @@ READERS = {  # magic, the first 8 bytes -> lines of a file
     b"TSDRECL\n": read_reclog,
     b"TSDSST\r\n": read_sst,
     b"TSDMERGE": read_merge,
+    b"tsd bulk": read_bulk,
 }
 
 

@@ -16,7 +16,6 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
-from relay import Relay  # noqa: E402
 from thrift2 import Gateway  # noqa: E402
 from tsdtest import Daemon, binary, until  # noqa: E402
 
@@ -39,17 +38,16 @@ def shipped(d):
     return stat(d, "tsd.hbase.shipped_points")
 
 
-def drain(d, relay, n):
+def drain(d, n):
     """Seconds from the first point to the last; the size of the steps between is that of a shipment."""
-    began, before, first = None, shipped(d), None
-    relay.set("pass")
+    began, before, first = None, 0, None
     while True:
         now, t = shipped(d) - before, time.monotonic()
         if now == 0 or began is None:
             began, first = t, now
         if now >= n:
             return (n - first) / (t - began)
-        time.sleep(0.02)
+        time.sleep(0.1)
 
 
 def bare(a, address, shape):
@@ -79,24 +77,31 @@ def read(keys, n_series, first_hour, n_hours, shape):
 
 def measure(a, host, port, g, shape):
     tables = g.create_opentsdb("%sdrain%d_" % (a.prefix, shape))
+    address = "%s:%d" % (host, port)
     keys = {"hbase_%s_table" % part: name for part, name in zip(("data", "uid", "tree", "meta"), tables)}
     keys.update(remote="hbase", hbase_sole_writer="true", hbase_max_connections=a.connections + 2, hbase_ship_connections=a.connections)
-    relay = Relay(host, port, 1)
     n_hours = max(a.points // (a.series * shape), 1)
     first_hour, n = int(time.time()) // 3600 - n_hours - 10, a.series * n_hours * shape
-    with Daemon(workers=1, hbase_gateways="127.0.0.1:%d" % relay.port, hbase_ship=1, hbase_keep_local_h=8760 * 10, **keys) as d:
+    with Daemon(workers=1, hbase_gateways=address, hbase_ship=1, hbase_keep_local_h=8760 * 10, **keys) as d:
         put(d, a.series, first_hour - 1, 1, 1)
         until("names have ids", lambda: shipped(d) >= a.series)
-        relay.set("refuse")
+        d.stop()
+        d.keys["hbase_ship"] = 86400  # nothing is sent in this life
+        d.start()
         put(d, a.series, first_hour, n_hours, shape)
         d.flush("files")
-        rate = drain(d, relay, n)
-    bare_rate, sender_rate = bare(a, "%s:%d" % (host, port), shape)
+        d.stop()
+        d.keys["hbase_ship"] = 1
+        d.start()
+        rate = drain(d, n)
+        until("nothing is left", lambda: stat(d, "tsd.hbase.backlog_points") == 0)
+        print(" ".join("%s=%.0f" % (k, stat(d, "tsd.hbase." + k)) for k in ("shipped_points", "shipped_rows", "shipped_merged_rows", "shipments", "shipments_failed")))
+    bare_rate, sender_rate = bare(a, address, shape)
     print("points_a_row=%d series=%d points=%d drain_points/s=%.0f sender_points/s=%.0f bare_points/s=%.0f drain/bare=%.2f" %
           (shape, a.series, n, rate, sender_rate, bare_rate, rate / bare_rate), flush=True)
     if not a.no_read:
         print("points_a_row=%d series=%d read_points/s=%.0f one_ms=%.1f" %
-              (shape, a.series, *read(dict(keys, hbase_gateways="%s:%d" % (host, port)), a.series, first_hour, n_hours, shape)), flush=True)
+              (shape, a.series, *read(dict(keys, hbase_gateways=address), a.series, first_hour, n_hours, shape)), flush=True)
     for name in tables:
         g.drop(name)
 

@@ -66,6 +66,13 @@ void fake_hbase_set_clock(struct fake_hbase *f, int64_t now_ms)
     pthread_mutex_unlock(&f->mu);
 }
 
+void fake_hbase_set_old(struct fake_hbase *f)
+{
+    pthread_mutex_lock(&f->mu);
+    f->is_old = true;
+    pthread_mutex_unlock(&f->mu);
+}
+
 void fake_hbase_put(struct fake_hbase *f, const char *table, struct ts_slice row, const char *family,
                     struct ts_slice qualifier, struct ts_slice value, int64_t ts_ms)
 {
@@ -270,6 +277,14 @@ uint64_t fake_hbase_count_rows(struct fake_hbase *f, enum sto_thrift_call call)
 {
     pthread_mutex_lock(&f->mu);
     uint64_t n = f->n_rows[call];
+    pthread_mutex_unlock(&f->mu);
+    return n;
+}
+
+uint64_t fake_hbase_looked(struct fake_hbase *f)
+{
+    pthread_mutex_lock(&f->mu);
+    uint64_t n = f->n_looked;
     pthread_mutex_unlock(&f->mu);
     return n;
 }

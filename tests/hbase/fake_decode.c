@@ -185,6 +185,8 @@ static void get_get(struct sto_thrift_in *in, struct ts_arena *arena, struct sto
             out->select.max_versions = sto_thrift_get_i32(in);
         else if (is(&f, 6, STO_THRIFT_STRING))
             out->select.filter = sto_thrift_get_bytes(in);
+        else if (is(&f, 15, STO_THRIFT_STRING))
+            out->select.filter_bytes = sto_thrift_get_bytes(in);
         else
             sto_thrift_skip(in, f.type);
     }
@@ -213,6 +215,8 @@ static void get_scan(struct sto_thrift_in *in, struct ts_arena *arena, struct st
             out->reversed = sto_thrift_get_bool(in);
         else if (is(&f, 15, STO_THRIFT_I32))
             out->limit_rows = sto_thrift_get_i32(in);
+        else if (is(&f, 18, STO_THRIFT_STRING))
+            out->select.filter_bytes = sto_thrift_get_bytes(in);
         else
             sto_thrift_skip(in, f.type);
     }

@@ -332,7 +332,9 @@ static void scanners(struct fake_hbase *f, const struct fake_args *a, struct ts_
 {
     size_t at = scanner_at(f, a->scanner);
     if (a->call == STO_THRIFT_OPEN_SCANNER || a->call == STO_THRIFT_GET_SCANNER_RESULTS) {
-        struct fake_scanner *s = fake__scanner_new(message, e);
+        struct fake_scanner *s = fake__scanner_new(f, message, e);
+        if (s && f->same_page)
+            s->args.scan.start = (struct ts_slice){0};
         if (s && a->call == STO_THRIFT_OPEN_SCANNER) {
             TS_ARRAY_GROW(f->scanners, f->n_scanners, f->cap_scanners, 4);
             f->scanners[f->n_scanners++] = s;

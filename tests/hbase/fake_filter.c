@@ -4,30 +4,14 @@
  * Text in single quotes is bytes as they are, a quote is doubled. AND binds more tightly than OR, both in capitals. A row that is compared with a
  * regular expression is decoded as UTF-8 first, and what is malformed in it becomes U+FFFD: the language cannot select another charset.
  */
-#include "tests/hbase/fake_int.h"
+#include "tests/hbase/fake_filter.h"
 
 #include <stdio.h>
 
 #include "base/regex.h"
 #include "base/text.h"
 
-#define MAX_ARGS  4
-#define MAX_DEPTH 20
-
-enum comparator { BINARY, BINARY_PREFIX, REGEX, SUBSTRING };
-
-enum kind { ALL_OF, ONE_OF, KEY_ONLY, FIRST_KEY_ONLY, PREFIX, COLUMN_PREFIX, COLUMN_RANGE, ROW, QUALIFIER };
-
-struct fake_filter {
-    enum kind kind;
-    struct fake_filter *a, *b; /* of ALL_OF, ONE_OF */
-    struct ts_slice text, to;  /* prefix, bound, bytes to compare with */
-    bool from_inclusive, to_inclusive;
-    enum sto_thrift_compare op;
-    enum comparator comparator;
-    struct ts_regex *regex;
-    bool found; /* FIRST_KEY_ONLY: a cell of the row was seen */
-};
+#define MAX_ARGS 64
 
 struct parser {
     const char *p, *end;
@@ -190,9 +174,14 @@ static bool truth(struct ts_slice v, bool *out)
 /* --- filters --- */
 
 /* The arguments of one filter; false: they are wrong. */
-static bool fill(struct fake_filter *x, const struct args *a)
+static bool fill(struct fake_filter *x, const struct args *a, struct ts_arena *arena)
 {
     switch (x->kind) {
+    case COLUMN_PREFIXES:
+        x->prefixes = ts_arena_alloc(arena, (a->n + 1) * sizeof *x->prefixes);
+        memcpy(x->prefixes, a->v, a->n * sizeof *x->prefixes);
+        x->n_prefixes = a->n;
+        return a->n >= 1;
     case KEY_ONLY:
     case FIRST_KEY_ONLY:
         return a->n == 0;
@@ -253,11 +242,12 @@ static struct fake_filter *one(struct parser *s)
                 {"FirstKeyOnlyFilter", FIRST_KEY_ONLY},
                 {"PrefixFilter", PREFIX},
                 {"ColumnPrefixFilter", COLUMN_PREFIX},
+                {"MultipleColumnPrefixFilter", COLUMN_PREFIXES},
                 {"ColumnRangeFilter", COLUMN_RANGE},
                 {"RowFilter", ROW},
                 {"QualifierFilter", QUALIFIER}};
     struct fake_filter *x = NULL;
-    if (++s->depth > MAX_DEPTH)
+    if (++s->depth > FAKE_FILTER_DEPTH)
         return wrong(s, "it is nested too deeply");
     if (take(s, "(")) {
         x = one_of(s);
@@ -278,7 +268,7 @@ static struct fake_filter *one(struct parser *s)
             x = ts_arena_zalloc(s->arena, sizeof *x);
             x->kind = rows[i].kind;
             s->depth--;
-            bool fine = arguments(s, &a) && fill(x, &a);
+            bool fine = arguments(s, &a) && fill(x, &a, s->arena);
             if (!fine)
                 ts_regex_free(x->regex);
             return fine ? x : wrong(s, "its arguments are wrong");
@@ -378,6 +368,14 @@ static bool in_range(const struct fake_filter *x, struct ts_slice qualifier)
     return !x->to.n || (x->to_inclusive ? to <= 0 : to < 0);
 }
 
+static bool begins_with_one(const struct fake_filter *x, struct ts_slice qualifier)
+{
+    bool found = false;
+    for (size_t i = 0; i < x->n_prefixes && !found; i++)
+        found = begins(qualifier, x->prefixes[i]);
+    return found;
+}
+
 bool fake__filter_cell(struct fake_filter *x, struct ts_slice row, const struct fake_cell *c, bool *no_value)
 {
     switch (x->kind) {
@@ -397,12 +395,47 @@ bool fake__filter_cell(struct fake_filter *x, struct ts_slice row, const struct 
         return begins(row, x->text);
     case COLUMN_PREFIX:
         return begins(c->qualifier, x->text);
+    case COLUMN_PREFIXES:
+        return begins_with_one(x, c->qualifier);
     case COLUMN_RANGE:
         return in_range(x, c->qualifier);
     case ROW:
         return satisfies(x, row);
     case QUALIFIER:
         return satisfies(x, c->qualifier);
+    case RANGES:
+        return fake__range_of(x, row) < x->n_ranges &&
+               ts_slice_cmp(row, x->ranges[fake__range_of(x, row)].from) >= 0;
     }
     return false;
+}
+
+size_t fake__range_of(const struct fake_filter *x, struct ts_slice row)
+{
+    size_t lo = 0, hi = x->n_ranges;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (ts_slice_cmp(x->ranges[mid].to, row) <= 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+enum fake_seek fake__filter_seek(const struct fake_filter *x, struct ts_slice row, struct ts_slice *out)
+{
+    if (!x)
+        return FAKE_SEEK_NONE;
+    if (x->kind == ALL_OF) {
+        enum fake_seek seek = fake__filter_seek(x->a, row, out);
+        return seek != FAKE_SEEK_NONE ? seek : fake__filter_seek(x->b, row, out);
+    }
+    if (x->kind != RANGES)
+        return FAKE_SEEK_NONE;
+    size_t at = fake__range_of(x, row);
+    if (at == x->n_ranges)
+        return FAKE_SEEK_END;
+    *out = x->ranges[at].from;
+    return ts_slice_cmp(row, *out) < 0 ? FAKE_SEEK_ROW : FAKE_SEEK_NONE;
 }

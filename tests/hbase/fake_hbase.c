@@ -103,6 +103,12 @@ static void run(struct fake_hbase *f, struct exchange *x)
     ts_buf_init(&result, 0);
     if (x->has_fault && fault == FAKE_HBASE_FEWER_ROWS && x->args.n_gets > x->plan.n_rows)
         x->args.n_gets = x->plan.n_rows;
+    for (size_t i = 0; x->has_fault && fault == FAKE_HBASE_OTHER_ORDER && i < x->args.n_gets / 2; i++) {
+        struct sto_thrift_get swap = x->args.gets[i];
+        x->args.gets[i] = x->args.gets[x->args.n_gets - 1 - i];
+        x->args.gets[x->args.n_gets - 1 - i] = swap;
+    }
+    f->same_page = x->has_fault && fault == FAKE_HBASE_SAME_PAGE;
     if (!x->has_fault || !fails_before(fault))
         fake__execute(f, &x->args, max_rows, x->message, &result, &e);
     if (x->has_fault && fault == FAKE_HBASE_NO_STOP && f->n_scanners)

@@ -31,6 +31,9 @@ void fake_hbase_up(struct fake_hbase *f);
 /** The time of cells and deletes that come without one, which stands still until it is set again; 0 = the wall clock, but later with each change. */
 void fake_hbase_set_clock(struct fake_hbase *f, int64_t now_ms);
 
+/** From now on it is a gateway of HBase before 2.2, which leaves filters alone that are messages of protocol buffers. */
+void fake_hbase_set_old(struct fake_hbase *f);
+
 /* --- tables; names, rows and qualifiers are any bytes --- */
 
 /** Create a table with families, names with blanks between them: "t id". Each keeps one version. */
@@ -66,6 +69,8 @@ size_t fake_hbase_scanners(struct fake_hbase *f);
 uint64_t fake_hbase_count(struct fake_hbase *f, enum sto_thrift_call call);
 /** Rows that these requests had. */
 uint64_t fake_hbase_count_rows(struct fake_hbase *f, enum sto_thrift_call call);
+/** Rows that scanners have looked at, those that a filter refused included; a filter may seek over others. */
+uint64_t fake_hbase_looked(struct fake_hbase *f);
 /** Connections that were accepted. */
 uint64_t fake_hbase_connections(struct fake_hbase *f);
 
@@ -95,6 +100,8 @@ enum fake_hbase_fault {
     FAKE_HBASE_ILLEGAL_ARGUMENT, /* TIllegalArgument; nothing is executed */
     FAKE_HBASE_SOME_ROWS, /* putMultiple, deleteMultiple: executes the first n_rows of them, then as FAKE_HBASE_IO_ERROR */
     FAKE_HBASE_FEWER_ROWS, /* getMultiple: executes and answers the first n_rows of them, as if there were no more */
+    FAKE_HBASE_OTHER_ORDER, /* getMultiple: executes and answers the rows in reverse order */
+    FAKE_HBASE_SAME_PAGE, /* getScannerResults: the rows from the beginning of the table on, whatever was asked */
     FAKE_HBASE_NO_STOP, /* openScanner: the scanner goes on to the end of the table */
     FAKE_HBASE_GARBAGE, /* executes and sends bytes that are no reply, then closes */
     FAKE_HBASE_HALF     /* executes, sends the first half of the reply, closes */

@@ -6,6 +6,7 @@
  *   fake_exec.c     struct fake_args -> changes of tables, replies
  *   fake_scan.c     gets and scanners
  *   fake_filter.c   HBase's filter language
+ *   fake_message.c  filters as messages of protocol buffers
  *   fake_table.c    tables, cells, delete markers
  *   fake_access.c   what tests read and write directly
  */
@@ -91,6 +92,12 @@ void fake__compact(struct fake_table *t, int64_t now_ms);
 struct fake_filter;
 /* NULL with an error: the text cannot be parsed. In an arena. */
 struct fake_filter *fake__filter(struct ts_arena *arena, struct ts_slice text, struct fake_error *e);
+/* The same of a message of protocol buffers. */
+struct fake_filter *fake__filter_message(struct ts_arena *arena, struct ts_slice message,
+                                         struct fake_error *e);
+enum fake_seek { FAKE_SEEK_NONE, FAKE_SEEK_ROW, FAKE_SEEK_END };
+/* Where does a scanner go from a row that does not pass? ROW: to *out, END: no row passes any more. */
+enum fake_seek fake__filter_seek(const struct fake_filter *x, struct ts_slice row, struct ts_slice *out);
 /* A new row begins. */
 void fake__filter_row(struct fake_filter *filter);
 /* Does a cell pass? Sets *no_value if its value is not to be sent. */
@@ -141,11 +148,13 @@ struct fake_scanner {
     struct ts_buf last; /* the row that was returned last, or is being returned */
     size_t n_sent;      /* cells of it, if it is sent in parts */
     bool in_row;        /* there are more */
+    bool has_sought;    /* last is a key from which on rows are returned */
     int32_t n_rows;     /* rows that were begun */
 };
 void fake__get(struct fake_hbase *f, const struct fake_table *t, const struct sto_thrift_get *get,
                struct ts_buf *out, struct fake_error *e);
-struct fake_scanner *fake__scanner_new(struct ts_slice message, struct fake_error *e);
+struct fake_scanner *fake__scanner_new(const struct fake_hbase *f, struct ts_slice message,
+                                       struct fake_error *e);
 void fake__scanner_free(struct fake_scanner *s);
 /* Append a list of at most n results as field 0. */
 void fake__scanner_rows(struct fake_hbase *f, struct fake_scanner *s, int32_t n, struct ts_buf *out,
@@ -181,7 +190,9 @@ struct fake_hbase {
     int64_t clock_ms; /* 0 = the wall clock */
     int64_t stamp_ms; /* of the last change */
     uint64_t n_calls[STO_THRIFT_N_CALLS + 1], n_rows[STO_THRIFT_N_CALLS + 1];
-    uint64_t n_conns;
+    uint64_t n_conns, n_looked;
+    bool is_old;    /* fake_hbase_set_old */
+    bool same_page; /* FAKE_HBASE_SAME_PAGE for the request under way */
     struct fake_hbase_plan *plans;
     size_t n_plans, cap_plans;
     uint64_t n_faults;

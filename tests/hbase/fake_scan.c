@@ -93,6 +93,15 @@ static bool families_exist(const struct fake_table *t, const struct sto_thrift_s
     return e->kind == FAKE_FINE;
 }
 
+/* The filter of a request; NULL: it has none, or an error. */
+static struct fake_filter *filter_of(const struct fake_hbase *f, struct ts_arena *arena,
+                                     const struct sto_thrift_select *s, struct fake_error *e)
+{
+    if (s->filter_bytes.p && !f->is_old)
+        return fake__filter_message(arena, s->filter_bytes, e);
+    return s->filter.p ? fake__filter(arena, s->filter, e) : NULL;
+}
+
 void fake__get(struct fake_hbase *f, const struct fake_table *t, const struct sto_thrift_get *get,
                struct ts_buf *out, struct fake_error *e)
 {
@@ -100,8 +109,7 @@ void fake__get(struct fake_hbase *f, const struct fake_table *t, const struct st
     struct fake_filter *filter = NULL;
     struct found found = {0};
     ts_arena_init(&arena, 0);
-    if (get->select.filter.p)
-        filter = fake__filter(&arena, get->select.filter, e);
+    filter = filter_of(f, &arena, &get->select, e);
     if (!get->row.n && e->kind == FAKE_FINE) {
         e->kind = FAKE_APPLICATION;
         (void)snprintf(e->text, sizeof e->text, "Internal error processing get");
@@ -118,7 +126,8 @@ void fake__get(struct fake_hbase *f, const struct fake_table *t, const struct st
 
 /* --- scanners --- */
 
-struct fake_scanner *fake__scanner_new(struct ts_slice message, struct fake_error *e)
+struct fake_scanner *fake__scanner_new(const struct fake_hbase *f, struct ts_slice message,
+                                       struct fake_error *e)
 {
     struct fake_scanner *s = ts_xcalloc(1, sizeof *s);
     enum sto_thrift_message type;
@@ -130,8 +139,7 @@ struct fake_scanner *fake__scanner_new(struct ts_slice message, struct fake_erro
     struct sto_thrift_in in = sto_thrift_in(own);
     sto_thrift_get_message(&in, &type, &name, &seq);
     fake__decode(&in, STO_THRIFT_OPEN_SCANNER, &s->arena, &s->args);
-    if (s->args.scan.select.filter.p)
-        s->filter = fake__filter(&s->arena, s->args.scan.select.filter, e);
+    s->filter = filter_of(f, &s->arena, &s->args.scan.select, e);
     if (e->kind == FAKE_FINE)
         return s;
     fake__scanner_free(s);
@@ -151,7 +159,7 @@ static struct fake_row *next_row(const struct fake_table *t, const struct fake_s
 {
     const struct sto_thrift_scan *scan = &s->args.scan;
     struct ts_slice from = s->has_begun ? ts_buf_get(&s->last) : scan->start;
-    bool itself = !s->has_begun || s->in_row; /* from may be returned */
+    bool itself = !s->has_begun || s->in_row || s->has_sought; /* from may be returned */
     size_t at = fake__row_at(t, from);
     bool hit = at < t->n_rows && ts_slice_eq(t->rows[at]->key, from);
     if (!scan->reversed)
@@ -181,7 +189,8 @@ static bool next_result(struct fake_hbase *f, const struct fake_table *t, struct
         const struct fake_row *r = next_row(t, s);
         if (!r)
             return false;
-        struct ts_slice key = r->key;
+        struct ts_slice key = r->key, next;
+        f->n_looked++;
         select_cells(f, t, r, &scan->select, s->filter, found);
         size_t from = goes_on && ts_slice_eq(key, ts_buf_get(&s->last)) ? s->n_sent : 0;
         size_t n = found->n > from ? found->n - from : 0;
@@ -191,6 +200,14 @@ static bool next_result(struct fake_hbase *f, const struct fake_table *t, struct
         s->has_begun = true;
         s->in_row = sends < n;
         s->n_sent = from + sends;
+        enum fake_seek seek = n || scan->reversed ? FAKE_SEEK_NONE : fake__filter_seek(s->filter, key, &next);
+        s->has_sought = seek == FAKE_SEEK_ROW;
+        if (seek == FAKE_SEEK_END)
+            return false;
+        if (s->has_sought) {
+            ts_buf_clear(&s->last);
+            ts_buf_slice(&s->last, next);
+        }
         if (!n)
             continue;
         s->n_rows += from == 0;

@@ -5,7 +5,8 @@
 #   tests/hbase/hbase.sh start    empty; returns when a table can be made and read through the gateway
 #   tests/hbase/hbase.sh stop     ends both and removes the data
 #   tests/hbase/hbase.sh kill NAME | again NAME    kill -9 of one process, hbase or thrift (the gateway), and a new start over its data
-# Variables: HBASE_DIR (build/hbase), HBASE_THRIFT_PORT (19290); ZooKeeper, master and region server have the next three ports.
+# Variables: HBASE_DIR (build/hbase), HBASE_THRIFT_PORT (19290; ZooKeeper, master and region server have the next three ports), HBASE_SESSION_MS
+# (180000): for so long HBase takes a process that was killed for a living one.
 set -eu
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 dir=${HBASE_DIR:-$here/../../build/hbase}
@@ -13,6 +14,7 @@ mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
 port=${HBASE_THRIFT_PORT:-19290}
 lib=$dir/lib run=$dir/run
+session_ms=${HBASE_SESSION_MS:-180000} # a busy machine may starve it
 
 die() { echo "hbase.sh: $*" >&2; exit 1; }
 
@@ -50,6 +52,8 @@ write_conf() {
         property hbase.rootdir "file://$run/data"
         property hbase.tmp.dir "$run/tmp"
         property hbase.cluster.distributed false
+        # Writes to the log of a killed process must survive it, or HBase's own tables are damaged: without checksums they go to the system at once.
+        property fs.file.impl org.apache.hadoop.fs.RawLocalFileSystem
         # the local file system cannot sync; HBase refuses to start on it without this
         property hbase.unsafe.stream.capability.enforce false
         property hbase.wal.provider filesystem
@@ -58,7 +62,9 @@ write_conf() {
         property hbase.zookeeper.property.clientPortAddress 127.0.0.1
         property hbase.zookeeper.property.dataDir "$run/zk"
         property hbase.zookeeper.property.admin.enableServer false
-        property zookeeper.session.timeout 60000
+        property zookeeper.session.timeout "$session_ms"
+        property zookeeper.session.timeout.localHBaseCluster "$session_ms" # what counts where all is one process: 10 s by default
+        property hbase.zookeeper.property.tickTime $((session_ms / 20)) # ZooKeeper caps sessions at 20 ticks
         property hbase.master.hostname 127.0.0.1
         property hbase.regionserver.hostname 127.0.0.1
         property hbase.unsafe.regionserver.hostname 127.0.0.1
@@ -84,6 +90,9 @@ write_conf() {
         property hbase.regionserver.thrift.ipaddress 127.0.0.1
         property hbase.regionserver.thrift.port "$port"
         property hbase.thrift.server.socket.read.timeout 600000
+        # while HBase is away the gateway keeps each request, given up by its sender or not, until its own calls to HBase end: 20 minutes by default
+        property hbase.client.operation.timeout 60000
+        property hbase.client.meta.operation.timeout 60000
         echo '</configuration>'
     } >"$run/conf/hbase-site.xml"
     printf '%s\n' 'log4j.rootLogger=WARN,A' 'log4j.appender.A=org.apache.log4j.ConsoleAppender' 'log4j.appender.A.target=System.err' \
@@ -94,14 +103,14 @@ write_conf() {
 # NAME HEAP CLASS: a process of its own session, its number in run/NAME.pid
 begin() {
     (cd "$run" && exec setsid java "${java_options[@]}" "-Xmx$2" -Djava.io.tmpdir="$run/tmp" -cp "$run/conf:$lib/*" "$3" start) \
-        </dev/null >"$run/log/$1.out" 2>"$run/log/$1.log" 9>&- &
+        </dev/null >>"$run/log/$1.out" 2>>"$run/log/$1.log" 9>&- &
     echo $! >"$run/$1.pid"
 }
 
 begin_one() { # NAME
     case $1 in
     hbase) begin hbase 1g org.apache.hadoop.hbase.master.HMaster ;;
-    thrift) begin thrift 384m org.apache.hadoop.hbase.thrift2.ThriftServer ;;
+    thrift) begin thrift 1536m org.apache.hadoop.hbase.thrift2.ThriftServer ;;
     *) die "no process $1; there are hbase and thrift" ;;
     esac
 }
@@ -121,6 +130,7 @@ stop() { end thrift; end hbase; rm -rf "$run/data" "$run/zk" "$run/tmp"; }
 start() {
     [ -f "$lib/.complete" ] || die "run 'hbase.sh fetch' first"
     stop
+    rm -rf "$run/log"
     write_conf
     begin_one hbase
     begin_one thrift
@@ -138,5 +148,5 @@ start) start ;;
 stop) stop ;;
 kill) kill -KILL "$(cat "$run/${2:-}.pid")" ;;
 again) begin_one "${2:-}" ;;
-*) sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 2 ;;
+*) sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 2 ;;
 esac

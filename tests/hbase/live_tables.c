@@ -64,9 +64,28 @@ static void wait_for_the_clock(void)
     (void)nanosleep(&wait, NULL);
 }
 
-/* Delete the first rows of a table; how many, or -1. */
-static int64_t delete_some(struct live_tables *t, struct sto_hbase_session *s, struct ts_slice table)
+/* Delete a row up to its newest cell: a delete without a timestamp would have that of HBase's clock, and hide what this program puts with its own. */
+static void delete_row(struct live_tables *t, size_t i, struct sto_thrift_row *row)
 {
+    struct sto_thrift_column families[4];
+    struct sto_thrift_cell cell;
+    struct ts_error err = {0};
+    int64_t newest_ms = 0;
+    size_t n = 0;
+    while (sto_thrift_row_next(row, &cell, &err) == 1)
+        newest_ms = cell.ts_ms > newest_ms ? cell.ts_ms : newest_ms;
+    for (; SHAPES[i].families[n]; n++)
+        families[n] = (struct sto_thrift_column){
+            .family = ts_slice_str(SHAPES[i].families[n]), .ts_ms = newest_ms, .has_ts = true};
+    sto_thrift_batch_delete(
+        &t->del, &(struct sto_thrift_delete){
+                     .row = row->row, .columns = families, .n_columns = n, .type = STO_THRIFT_DELETE_FAMILY});
+}
+
+/* Delete the first rows of a table; how many, or -1. */
+static int64_t delete_some(struct live_tables *t, struct sto_hbase_session *s, size_t i)
+{
+    struct ts_slice table = ts_slice_str(t->name[i]);
     struct sto_thrift_scan scan = {.limit_rows = ROWS};
     struct sto_thrift_reply reply;
     struct sto_thrift_items items;
@@ -78,13 +97,8 @@ static int64_t delete_some(struct live_tables *t, struct sto_hbase_session *s, s
         return failed("getScannerResults", &err) - 1;
     sto_thrift_items_init(&items, &reply);
     sto_thrift_batch_begin(&t->del, STO_THRIFT_DELETE_MULTIPLE, table);
-    for (; sto_thrift_row(&items, &row, &err) == 1; n++) {
-        struct sto_thrift_cell cell;
-        sto_thrift_batch_delete(
-            &t->del, &(struct sto_thrift_delete){.row = row.row, .type = STO_THRIFT_DELETE_COLUMNS});
-        while (sto_thrift_row_next(&row, &cell, &err) == 1)
-            continue;
-    }
+    for (; sto_thrift_row(&items, &row, &err) == 1; n++)
+        delete_row(t, i, &row);
     if (n == 0)
         return 0;
     if (sto_thrift_batch_end(&t->del) < 0 || sto_hbase_call(s, &t->del, &reply, NULL, &err) < 0)
@@ -95,7 +109,7 @@ static int64_t delete_some(struct live_tables *t, struct sto_hbase_session *s, s
 static bool empty(struct live_tables *t, struct sto_hbase_session *s, size_t i, bool *out_deleted)
 {
     for (int pass = 0; pass < N_PASSES; pass++) {
-        int64_t n = delete_some(t, s, ts_slice_str(t->name[i]));
+        int64_t n = delete_some(t, s, i);
         if (n <= 0)
             return n == 0;
         *out_deleted = true;

@@ -13,22 +13,26 @@ from tsdtest import free_port
 
 
 class Relay:
-    """refuse: no connections. hang: nothing is passed on until the fault is over. late: everything is, after a while. break: a request ends in
-    its middle. lose: requests arrive, their answers do not. cut: an answer ends in its middle. exception: each request is answered with one."""
+    """refuse: no connections. hang: nothing is passed on until the fault is over. drop: the same, and then it is thrown away, and connections
+    end. mute: answers are held back until the fault is over. late: everything is, after a while. break: a request ends in
+    its middle. lose: requests arrive, their answers do not. cut: an answer ends in its middle. exception: each request is answered with one.
+    denied: with one that says that repeating is of no use."""
 
-    FAULTS = ("refuse", "hang", "late", "break", "lose", "cut", "exception")
+    FAULTS = ("refuse", "hang", "drop", "mute", "late", "break", "lose", "cut", "exception", "denied")
 
     def __init__(self, host, port, seed, pause=0):
         """pause: seconds that what one read returns waits at most, so that what passes takes a while."""
         self.pause, self.to, self.port, self.rng, self.mode = pause, (host, port), free_port(), random.Random(seed), "pass"
         self.changed, self.open = threading.Condition(), set()
+        self.n_held = self.n_dropped = 0    # reads that wait for the end of a fault; faults "drop"
         self.server = socket.create_server(("127.0.0.1", self.port))
         threading.Thread(target=self.accept, args=(self.server,), daemon=True).start()
 
     def set(self, mode):
         with self.changed:
             was, self.mode = self.mode, mode
-            sockets = list(self.open) if mode in ("refuse", "exception") else []
+            self.n_dropped += mode == "drop"
+            sockets = list(self.open) if mode in ("refuse", "exception", "denied") else []
             self.changed.notify_all()
         if mode == "refuse":
             self.end(self.server)
@@ -58,8 +62,8 @@ class Relay:
         """A connection of tsd."""
         b = None
         try:
-            if self.mode == "exception":
-                self.answer_exception(a)
+            if self.mode in ("exception", "denied"):
+                self.answer_exception(a, self.mode == "denied")
                 return
             b = socket.create_connection(self.to)
             with self.changed:
@@ -80,8 +84,13 @@ class Relay:
     def passes(self, data, request):
         """What is passed on of data; all of it, or a part after which the connection ends."""
         with self.changed:
-            self.changed.wait_for(lambda: self.mode != "hang")
+            n_dropped = self.n_dropped - (self.mode == "drop")
+            self.n_held += 1
+            self.changed.wait_for(lambda: self.mode not in ("hang", "drop") and (request or self.mode != "mute"))
+            self.n_held -= 1
             mode, part = self.mode, self.rng.randrange(len(data))
+            if self.n_dropped > n_dropped:
+                return b""
             delay = self.rng.random() ** 4 * 3 if mode == "late" else self.rng.random() * self.pause
         if delay:
             time.sleep(delay)
@@ -101,7 +110,7 @@ class Relay:
         self.end(one)
         self.end(other)
 
-    def answer_exception(self, s):
+    def answer_exception(self, s, final):
         """One of the protocol or one that the call declares; the connection ends after it, as nobody knows where the next request begins."""
         s.settimeout(5)
         f = s.makefile("rb")
@@ -109,8 +118,8 @@ class Relay:
         name = f.read(struct.unpack(">i", f.read(4))[0])
         number = f.read(4)
         with self.changed:
-            own = self.rng.random() < 0.5
-        why = field(1, STRING, text("a fault of the test"))
+            own = self.rng.random() < 0.5 and not final
+        why = field(1, STRING, text("AccessDeniedException: a fault of the test" if final else "a fault of the test"))
         kind, body = (3, why + field(2, I32, struct.pack(">i", 6)) + b"\0") if own else (2, struct_of(field(1, STRUCT, struct_of(why))))
         s.sendall(struct.pack(">I", 0x80010000 | kind) + text(name) + number + body)
         while s.recv(1 << 16):

@@ -32,6 +32,13 @@ try queries "$build/tests/run_queries" --hbase $(ls tests/queries/*.qt | grep -v
 try daemon python3 tests/integration/hbase.py
 try copy python3 tests/integration/hbase_copy.py
 try daemon-histograms python3 tests/integration/hbase_histograms.py
+try daemon-rollups python3 tests/integration/hbase_rollups.py
 try fsck python3 tests/integration/hbase_fsck.py
 try daemon-reading python3 tests/integration/hbase_reading.py
+try golden python3 tests/integration/golden.py --hbase
+try golden-empty python3 tests/integration/golden.py --hbase --empty
+try two-writers python3 tests/integration/hbase_writers.py --seed "$(date +%j)"
+try daemon-sole python3 tests/integration/hbase_sole.py
+try daemon-counters python3 tests/integration/counters_once.py
+try daemon-meta python3 tests/integration/hbase_meta.py
 [ -z "$failed" ] || { echo "hbase: failed:$failed" >&2; exit 1; }

@@ -125,6 +125,10 @@ class Gateway:
                 return
             start = found[-1][1] + b"\0"
 
+    def delete(self, table, rows):
+        """Delete these rows, with all of their cells."""
+        self.call("deleteMultiple", field(1, STRING, text(table)), field(2, LIST, list_of(STRUCT, [struct_of(field(1, STRING, text(row))) for row in rows])))
+
     def drop_all(self, names):
         """Remove the tables of a test."""
         for name in names:

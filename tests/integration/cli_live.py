@@ -24,12 +24,13 @@ STATUS = {
     "rates": {"points_in": 1234.5, "points_out": 12, "requests": 3},
     "totals": {"points": 12345678, "series": 1000, "metrics": 3, "files": 34, "bytes_on_disk": 3 << 30, "bytes_per_point": 1.5},
     "refused": [{"reason": "max_series", "count": 17, "example": "put x 1 1 a=b", "when": 1793620800000}],
-    "memory": [{"account": "queries", "used": 1 << 20, "limit": 1 << 30}],
+    "memory": [{"account": "queries", "used": 1 << 20, "limit": 1 << 30}, {"account": "merges", "used": 1 << 30, "limit": 0}],
     "shards": [{"shard": 0, "series": 500, "memstore_bytes": 2048, "log_bytes": 4096}],
     "windows": [{"start": 1793577600000, "end": 1793664000000, "files": 2, "bytes": 1 << 20, "points": 99}],
     "times": {"flush": {"count": 5, "p50": 1, "p99": 20, "max": 21}},
-    "queries": {"running": [{"id": 7, "text": "sum:web.hits", "client": "127.0.0.1:9", "ms": 1500}], "slow": []},
-    "connections": {"open": 3, "max": 1000}, "remote": {"kind": "hbase", "reachable": False, "backlog_points": 12, "backlog_bytes": 2048},
+    "queries": {"running": [{"id": 7, "text": "sum:web.hits", "client": "127.0.0.1:9", "ms": 1500}],
+                "slow": [{"text": "ä" * 100, "client": "127.0.0.1:8", "ms": 250}, {"text": "a quick one", "client": "127.0.0.1:8", "ms": 9}]},
+    "connections": {"open": 3, "max": 1000}, "senders": [{"address": "192.0.2.9", "connections": 2, "points": 4321}], "remote": {"kind": "hbase", "reachable": False, "backlog_points": 12, "backlog_bytes": 2048},
     "config": [{"key": "port", "value": "4243", "default": "4242", "changed": True}, {"key": "bind", "value": "x", "default": "x", "changed": False}]}
 
 
@@ -46,7 +47,8 @@ class Fake(http.server.BaseHTTPRequestHandler):
                 "/api/stats": [{"metric": "tsd.datapoints.added", "value": str(Fake.points), "tags": {"type": "all"}},
                                {"metric": "tsd.rpc.received", "value": 7, "tags": {"type": "telnet"}}],
                 "/api/tsd/metrics": {"metrics": [{"metric": n, "series": 2, "points": Fake.points, "bytes": 1536, "first": 1793577600000,
-                                                  "last": 1793620800000, "kind": "count", "unit": "hits"} for n in NAMES], "more": True, "total": 9}}.get(path)
+                                                  "last": 1793620800000, "kind": "count", "unit": "hits"} for n in ("tsd.a", "tsd.b", *NAMES) if "offset" not in self.path],
+                                     "more": "offset" not in self.path, "total": 9}}.get(path)
         text = json.dumps(body if body is not None else {"error": {"code": 404, "message": "Endpoint not found"}}).encode()
         self.send_response(200 if body is not None else 404)
         self.send_header("Content-Length", str(len(text)))
@@ -111,12 +113,42 @@ def real_daemon():
         holds("no metric fits", code == 0 and not out and "no metric has" in err, (code, out, err))
         code, out, err = run("metrics", "--limit", "2", *port)
         holds("there are more", len(out.splitlines()) == 3 and "--limit is 2" in err, (out, err))
+        d.send("put tsd.own.figure 1793620800 1 host=a\nput tsd.own.other 1793620800 1 host=a\nput zoo 1793620800 1 host=a\n")
+        d.sync()
+        code, out, err = run("metrics", *port)
+        check("metrics of the daemon itself are left out", [line.split()[0] for line in out.splitlines()[1:]], sorted((*NAMES, "zoo")))
+        holds("this is said", "tsd metrics 'tsd.*'" in err, err)
+        check("a pattern lists them", [line.split()[0] for line in run("metrics", "tsd.*", *port)[1].splitlines()[1:]], ["tsd.own.figure", "tsd.own.other"])
+        code, out, err = run("metrics", "--limit", "4", "--format", "csv", *port)
+        check("others behind them are found", [line.split(",")[0] for line in out.splitlines()[1:]], sorted((*NAMES, "zoo")))
+        holds("CSV without a remark", "tsd.*" not in err, err)
         code, out, err = run("status", *port)
-        holds("status", code == 0 and re.search(r"^version +tsd \d", out) and re.search(r"stored +6 points, 6 series, 3 metrics", out), out + err)
+        holds("status", code == 0 and re.search(r"^version +tsd \d", out) and re.search(r"stored +9 points, 9 series, 6 metrics", out), out + err)
         status = json.loads(run("status", "--format", "json", *port)[1])
-        check("status as JSON", (status["totals"]["series"], status["totals"]["metrics"]), (6, 3))
+        check("status as JSON", (status["totals"]["series"], status["totals"]["metrics"]), (9, 6))
         code, out, err = run("top", "--interval", "0.1", *port)
-        holds("top in a pipe", code == 0 and re.search(r"points in +[0-9.]+ +6\n", out) and "\033" not in out, out + err)
+        holds("top in a pipe", code == 0 and re.search(r"points in +[0-9.]+ +9\n", out) and "\033" not in out, out + err)
+
+
+def progress():
+    """tsd export counts on standard error while lines go to a file, on a terminal only; tsd fsck shows bytes."""
+    with Daemon() as d:
+        d.send("".join("put many.points %d %d host=a\n" % (1793620800 + i, i) for i in range(100000)))
+        d.sync()
+        port, out = ("--port", str(d.port)), d.base + "/out.txt"
+        for words in (("export",), ("export", "many.points")):
+            t = Terminal("-c", '"$@" > %s' % out, "sh", binary(), *words, *port, program="sh")
+            check("exit of %s" % (words,), t.code(), 0)
+            holds("%s ends with its rate" % (words,), re.search(r"tsd: 100,000 lines in [\d.]+ s \([\d,]+ lines/s\)", t.text), t.text)
+            with open(out, encoding="ascii") as f:
+                check("the lines", sum(1 for _ in f), 100000)
+        code, _, err = run("export", *port)
+        check("in a pipe nothing is said", (code, err), (0, ""))
+        t = Terminal("export", *port)
+        holds("lines on the terminal have no bar among them", t.code() == 0 and "lines in" not in t.text and "\033" not in t.text, t.text[-300:])
+        d.stop()
+        t = Terminal("-c", '"$@" > %s' % out, "sh", binary(), "export", "--data", d.data, program="sh")
+        holds("of a folder too", t.code() == 0 and "100,000 lines in" in t.text, t.text)
 
 
 def known_figures(port):
@@ -126,17 +158,20 @@ def known_figures(port):
                  "1.5 bytes a point", "3 open", "1,000 at most", "hbase does not answer", "max_series", "put x 1 1 a=b", "queries", "1.0 MiB", "1.0 GiB",
                  "sum:web.hits", "127.0.0.1:9", "flush", "4243", "2026-11-02T00:00:00Z"):
         holds("status has " + part, part in out, out + err)
+    holds("an account without a limit", re.search(r"merges +1\.0 GiB +-$", out, re.M), out)
+    holds("the text of a slow query is cut between characters", re.search(r"127\.0\.0\.1:8 +ä{36}\.\.\. +250$", out, re.M) and "a quick one" not in out, out)
     holds("keys with their defaults are not shown", "bind" not in out, out)
     holds("no escape sequences in a pipe", "\033" not in out, out)
     check("JSON is the daemon's", json.loads(run("status", "-f", "json", *port)[1]), STATUS)
     code, out, err = run("metrics", "web.*", "--sort", "bytes", "-n", "7", *port)
     check("metrics that fit", [line.split()[0] for line in out.splitlines()[1:]], ["web.hits", "web.bytes"])
     holds("a metric's figures", re.search(r"web\.hits +count +hits +2 +[\d,]+ +1\.5 KiB +2026-11-02T00:00:00Z +2026-11-02T12:00:00Z", out), out)
-    check("the request", [p for p in Fake.asked if "metrics" in p][-1], "/api/tsd/metrics?limit=7&sort=bytes&match=web.")
+    check("the request", [p for p in Fake.asked if "metrics" in p][-1], "/api/tsd/metrics?limit=7&sort=bytes&pattern=web.*")
     holds("CSV has plain numbers", re.search(r"^web\.hits,count,hits,2,\d+,1536,1793577600000,1793620800000$", run("metrics", "-f", "csv", *port)[1], re.M), out)
     code, out, err = run("top", "-i", "0.2", *port)
     row = re.search(r"points in +([\d,.]+) +([\d,]+)", out)
     holds("a rate from two views", row and float(row.group(1).replace(",", "")) > 0, out + err)
+    holds("senders", re.search(r"address +connections +points_per_s +points\n192\.0\.2\.9 +2 +0 +4,321\n", out), out)
     holds("rates of metrics", re.search(r"metric +points_per_s +series", out) and "Running queries" in out, out)
 
 
@@ -205,6 +240,7 @@ def nobody():
 
 def main():
     real_daemon()
+    progress()
     completion()
     pager()
     nobody()

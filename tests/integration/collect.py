@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`tsd collect` against real daemons: what /proc says comes back, nothing is lost while the daemon or the collector is away, a spool that
 is too small drops its oldest part and says so, `tsd serve --collect`, docs/COLLECTORS.md lists what the program lists."""
+import atexit
 import csv
 import glob
 import io
@@ -44,6 +45,7 @@ class Collector:
 
     def start(self, **how):
         self.proc = subprocess.Popen(self.argv, stderr=open(self.log, "ab"), env=ENV, **how)
+        atexit.register(self.proc.kill)  # after a failure it would keep the output of the test open, for which ctest waits
         return self
 
     def stop(self, sig=signal.SIGTERM):

@@ -33,7 +33,9 @@ def threads(d):
 
 
 def thread(d, name):
-    """The id of a thread; it has its name a moment after it was started."""
+    """The id of a thread; it has its name a moment after it was started, and before that the one of the main thread."""
+    if name == "tsd":
+        return d.proc.pid
     return until("thread " + name, lambda: threads(d).get(name))
 
 

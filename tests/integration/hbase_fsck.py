@@ -23,6 +23,37 @@ def put(g, table, key, family, qualifier, value, ts=OLD):
     g.call("put", field(1, STRING, text(table)), field(2, STRUCT, struct_of(field(1, STRING, text(key)), field(2, LIST, list_of(STRUCT, [cell])))))
 
 
+def rollups(g, data, config, fsck):
+    """Tables of rollups are checked, too."""
+    interval = dict(table=PREFIX + "r1h", preAggregationTable=PREFIX + "p1h", interval="1h", rowSpan="1d")
+    first = dict(table=data, preAggregationTable=PREFIX + "agg", interval="1m", rowSpan="1h", defaultInterval=True)
+    for name in ("r1h", "p1h", "agg"):
+        g.create(PREFIX + name, ["t"])
+    with open(config, "a", encoding="utf-8") as f:
+        f.write("rollups = true\nrollups_config = %s\n" % json.dumps({"aggregationIds": {"sum": 1}, "intervals": [first, interval]}))
+    day = bytes.fromhex("000001" "50e22700" "000001000001")
+    put(g, PREFIX + "r1h", day, b"t", b"\1\0\0", b"\5")
+    put(g, PREFIX + "r1h", day, b"t", b"\1\0\x10", b"\1")
+    put(g, PREFIX + "r1h", day, b"t", b"sum:\0\x10", b"\2", OLD + 5)
+    put(g, PREFIX + "p1h", day, b"t", b"\1\0\x21", b"\1")  # one byte, but its qualifier says two
+    put(g, PREFIX + "agg", other_hour(day), b"t", b"\0\x25", b"\1\2\3")
+    want = {"duplicate_point": 1, "bad_value": 2}
+    code, found, _, listed = fsck("--verbose")
+    check("rollups are checked", (code, found), (4, want))
+    check("each in its table", sorted((r["table"], r["fault"]) for r in listed if r["kind"] == "damage"),
+          [(PREFIX + "agg", "bad_value"), (PREFIX + "p1h", "bad_value"), (PREFIX + "r1h", "duplicate_point")])
+    check("and repaired", fsck("--delete", "values", "--duplicates", "newest")[:3], (1, want, want))
+    check("then they are clean", fsck()[:2], (0, {}))
+    check("what is good stays", [dict(g.scan(PREFIX + name)) for name in ("r1h", "p1h", "agg")],
+          [{day: {(b"t", b"\1\0\0"): b"\5", (b"t", b"sum:\0\x10"): b"\2"}}, {}, {}])
+    g.drop_all([PREFIX + name for name in ("r1h", "p1h", "agg")])
+
+
+def other_hour(key):
+    """The row of the next hour."""
+    return key[:3] + struct.pack(">I", struct.unpack(">I", key[3:7])[0] + 3600) + key[7:]
+
+
 def main():
     host, port = os.environ["TSD_HBASE_GATEWAY"].rsplit(":", 1)
     g = Gateway(host, int(port))
@@ -63,7 +94,7 @@ def main():
     check("a rename", tsd("uid", "rename", "tagv", "other", "third")[:2], (0, "tagv other -> third\n"))
     check("a name is in use", tsd("uid", "rename", "tagv", "third", "web\xf6")[0], 1)
     check("a delete", (tsd("uid", "delete", "tagv", "third"), tsd("uid", "delete", "tagv", "third")[0]), ((0, "", ""), 1))
-    check("trees are local", tsd("uid", "treesync")[0::2], (2, "tsd: treesync: trees are kept by the daemon, and their branches are computed at each request; see tsd help uid\n"))
+    check("there are no trees", tsd("uid", "treesync"), (0, "0 series read\n", ""))
     check("all of it fits", tsd("uid", "fsck"), (0, "4 names analyzed\nNo errors found.\n", ""))
 
     # damage of names
@@ -125,6 +156,7 @@ def main():
         check("wrong usage: %s" % (words,), (code, said in err), (2, True))
     code, out, err = tsd("fsck", "--metric", "nobody")
     check("a metric that does not exist", (code, "nobody" in err), (8, True))
+    rollups(g, data, config, fsck)
     g.drop_all(tables)
     folder.cleanup()
     return end("hbase_fsck")

@@ -94,6 +94,10 @@ def listed(d, uid):
     check("with a prefix", suggest(d, "metrics", "far."), ["far.m", "far.other", "far.third"])
     check("with a limit", suggest(d, "metrics", "", "&max=2"), ["far.m", "far.other"])
     check("each name once", suggest(d, "tagv", ""), ["here", "there"])
+    for what, want in (("kind=metric&q=far", ["far.m", "far.other", "far.third"]), ("kind=tagk&metric=far.m", ["h"]), ("kind=tagv&metric=far.m&tagk=h", ["there"]),
+                       ("kind=tagv&metric=near.m&tagk=h", ["here", "there"]), ("kind=tagv&metric=far.m&tagk=h&filter=h=*", ["there"]),
+                       ("kind=tagk&metric=far.m&filter=h=her*", []), ("kind=tagk&metric=nobody.m", [])):
+        check("names: " + what, d.api("/api/tsd/names?" + what), {"names": want, "more": False})
     near = [(uid["metrics"]["near.m"] + "000007" + uid["tagv"][v], "near.m", {"h": v}) for v in ("here", "there")]
     far = [("000007000007000007", "far.m", {"h": "there"})]
     check("lookup of ours", lookup(d, "near.m"), near)

@@ -107,6 +107,8 @@ def main():
         check("a daemon without points and with little memory answers", sum(other.api(ask_all)[0]["dps"].values()), hours * 3600)
         check("and has not held them all", {a["account"]: a for a in other.api("/api/admin/memory")["accounts"]}["queries"]["peakBytes"] <= 6 << 20)
         check("annotations of a series that it does not know", notes_of(other), [(3601, "in a row of its own")])
+        answer = other.api("/api/query?start=%d&end=%d&m=sum:hr.m" % (HOUR, HOUR + 7199))
+        check("with its TSUID", [n["tsuid"] for n in answer[0]["annotations"]], [(metric + tags).upper()])
         put_cell(g, tables[0], row(metric, tags, HOUR), b"\1\0\3", document(HOUR + 3, "new"))
         check("are read each time", notes_of(other), [(3, "new"), (3601, "in a row of its own")])
     g.drop_all(tables)

@@ -23,7 +23,7 @@ def resident(d):
 
 def shown(d):
     table = accounts(d)
-    check("all accounts", set(table) == {"process", "memstores", "snapshots", "names", "series_cache", "files", "index_cache", "merges", "decoders", "queries", "bodies", "json",
+    check("all accounts", set(table) == {"process", "memstores", "snapshots", "names", "series_cache", "files", "index_cache", "merges", "decoders", "counter_ids", "queries", "bodies", "json",
                                          "clients", "replies", "streams", "connections"}, list(table))
     parts = table["process"]["limitBytes"] + table["clients"]["limitBytes"]
     check("15 % stay free", parts == 512 * MIB // 100 * 85 and not table["clients"]["within"] and table["replies"]["within"] == "clients", table)

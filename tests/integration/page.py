@@ -66,7 +66,7 @@ def harmless(name, text):
 
 def before_graph(d, names):
     """What a browser loads before it draws: the page, what that names, the views Start and Explore, and what these import at once."""
-    wanted, found = ["index.html", "main.js", "start.js", "explore.js"], set()
+    wanted, found = ["index.html", "boot.js", "main.js", "start.js", "explore.js"], set()
     while wanted:
         name = wanted.pop()
         if name in found or name not in names:
@@ -75,6 +75,26 @@ def before_graph(d, names):
         text = get(d, "/s/" + name)[2].decode() if name.endswith((".js", ".html")) else ""
         wanted += re.findall(r'from\s*"\./([^"]+)"', text) + re.findall(r'(?:href|src)="s/([^"]+)"', text)
     return found - {"uplot-licence.txt"}  # a link in the foot
+
+
+def imported(d, name, found):
+    """Adds what a module imports at once, and what that imports, in the order in which they are found."""
+    for other in re.findall(r'from\s*"\./([^"]+)\.js"', get(d, "/s/%s.js" % name)[2].decode()):
+        if other not in found:
+            found.append(other)
+            imported(d, other, found)
+    return found
+
+
+def asked_ahead(d):
+    """boot.js asks for exactly what main.js and each of its views import."""
+    boot, frame = (get(d, "/s/" + name)[2].decode() for name in ("boot.js", "main.js"))
+    first = re.search(r'MAIN\s*=\s*"([^"]*)"', boot).group(1).split()
+    check("boot.js, MAIN", first, imported(d, "main", []))
+    views = {view: files.split() for view, files in re.findall(r'(\w+):\s*"([^"]*)"', boot)}
+    check("boot.js, views", sorted(views), sorted(re.findall(r'\["(\w+)",\s*"[A-Z]\w+"\]', frame)))
+    for view, files in views.items():
+        check("boot.js, " + view, files, [f for f in imported(d, view, []) if f not in first])
 
 
 def main():
@@ -99,6 +119,7 @@ def main():
             if name.endswith(".js") and name not in UPLOT:
                 needed = set(re.findall(r'(?:from|import\()\s*"\./([^"]+)"', get(d, "/s/" + name)[2].decode()))
                 holds("what %s imports is there" % name, needed <= set(names), needed - set(names))
+        asked_ahead(d)
         everything, first = sum(sizes.values()), sum(sizes[name] for name in before_graph(d, names))
         print("compressed: %d bytes in all, %d before the first graph" % (everything, first))
         holds("size of all files", everything <= MAX_ALL, everything)

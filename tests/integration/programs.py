@@ -14,6 +14,8 @@ from tsdtest import Daemon, ROOT, binary
 HOME = TMP.name + "/opt"
 FOLDER = HOME + "/collectors"
 DIARY = TMP.name + "/diary"
+# a daemon with a sanitizer, beside other tests, takes seconds to start a program
+SILENCE_S = "12" if os.environ.get("TEST_SANITIZE") else "3"
 
 
 def alive(pid):
@@ -155,7 +157,7 @@ def main():
     with Daemon(workers=1) as d, Daemon(workers=1, collect="true", collect_only="programs", collect_host="inner", collect_send_delay_ms=0,
                                         collect_commands="1 echo it.inside $(date +%s) 6 a=b") as inner:
         c = Collector("programs", d.port, "--only", "programs", "--collect-programs-dir", FOLDER, "--collect-programs-scan-s", "1",
-                      "--collect-programs-silence-s", "3", "--collect-commands", "1 echo it.command $(date +%s) 42").start()
+                      "--collect-programs-silence-s", SILENCE_S, "--collect-commands", "1 echo it.command $(date +%s) 42").start()
         files_come_change_and_go()
         hanging_ones_are_ended(c.log)
         running = [int(diary(m)[-1][2]) for m in ("it.hang", "it.hang.child", "it.slow")]

@@ -39,7 +39,7 @@ def count(d):
 
 
 def max_series(d, compat):
-    d.keys = {"max_series": 3, "compat": compat, "auto_create_metrics": "true"}
+    d.keys = {"max_series": 3, "compat": compat, "auto_create_metrics": "true", "self_metrics": "false"}
     d.restart()
     before = count(d) if compat == "opentsdb" else 0
     out = d.talk("".join(line(h, T0 + before) for h in "abcdab") + "sync\n").decode()

@@ -105,12 +105,47 @@ def switched_off(keys, on):
 
 
 def few_series():
-    """max_series: what exists goes on, the rest is left out, without a word in the log."""
+    """max_series is for clients alone: a small one leaves room for exactly as many of their series beside those of the daemon, also after a restart."""
+    lines = "".join("put few %d 1 host=h%d\n" % (time.time(), i) for i in range(12))
     with Daemon(max_series=10, **ON) as d:
-        until("points that are left out", lambda: stat(d, "self.skipped") > 100 and stat(d, "self.points") >= 20)
-        check("at most ten series", stat(d, "storage.catalog.series") == 10)
+        until("a round", lambda: stat(d, "self.points") > 100)
+        check("ten are left", stat(d, "storage.catalog.series_left") == 10)
+        for start in "first", "second":
+            answer = d.talk(lines)
+            check("two of twelve are refused, %s start" % start, answer.count(b"max_series") == 2, answer)
+            until("another round", lambda: stat(d, "self.points") > 100)
+            check("nothing is left out", stat(d, "self.skipped") == 0)
+            check("no clients' series are left", stat(d, "storage.catalog.series_left") == 0)
+            d.stop()
+            d.start()
+
+
+def no_memory():
+    """Names that fill what memory_limit leaves them: the daemon's own figures are left out, without a word in the log."""
+    with Daemon(memory_limit="64M", new_series_per_min=0, new_series_per_min_total=0) as d:
+        answer = d.talk("".join("put full %d 1 host=h%d%s\n" % (time.time(), i, "x" * 1000) for i in range(20000)))
+        check("points of clients are refused", b"memory_limit" in answer, answer[:200])
+        d.stop()
+        d.keys.update(ON)
+        d.start()
+        until("points that are left out", lambda: stat(d, "self.skipped") > 100)
+        problems = [p["what"] for p in d.api("/api/tsd/status")["health"]["problems"]]
+        check("health says so", any(re.fullmatch(r"\d{3} of the daemon's own figures were not stored in the last round: they have no series, and no new ones are taken", p)
+                                    for p in problems), problems)
     with open(d.log.name, encoding="utf-8") as f:
-        check("the log is silent", "max_series" not in f.read())
+        check("the log is silent", "too many series" not in f.read())
+
+
+def flood():
+    """Series of clients that use up max_series before the first round: those of the daemon are there already, and all its points are stored."""
+    with Daemon(max_series=1000, self_metrics="true", self_metrics_interval_s=3) as d:
+        answer = d.talk("".join("put flood %d 1 host=h%d\n" % (time.time(), i) for i in range(2000)))
+        check("points of clients are refused", answer.count(b"max_series") == 1000, answer[:200])
+        check("no round before that", stat(d, "self.points") == 0)
+        until("three rounds", lambda: len(list(series(d, "process.uptime_s").values() or [{}])[0]) >= 3)
+        check("nothing was left out", stat(d, "self.skipped") == 0)
+        problems = [p["what"] for p in d.api("/api/tsd/status")["health"]["problems"]]
+        check("health names only the limit", problems == ["points of new series are refused: max_series is reached"], problems)
 
 
 def with_hbase(table, gateway):
@@ -133,6 +168,8 @@ def main():
         without_hbase(table)
         interval()
         few_series()
+        no_memory()
+        flood()
         switched_off({"mode": "ro"}, False)
         switched_off({"self_metrics": "false"}, False)
         switched_off({"compat": "opentsdb"}, False)

@@ -33,7 +33,7 @@ def names(d, **params):
 def status(d):
     s = d.api("/api/tsd/status")
     same("members", sorted(s), sorted(["version", "started", "now", "timezone", "compat", "health", "rates", "totals", "refused", "memory", "shards",
-                                       "windows", "queries", "connections", "remote", "config"]))
+                                       "windows", "queries", "connections", "senders", "remote", "config"]))
     check("times", s["started"] <= s["now"] <= time.time() * 1000 + 1000 and s["now"] - s["started"] < 3600000, s)
     same("words", (s["timezone"], s["compat"], s["remote"]), ("Europe/Paris", "none", None))
     check("health", all(p["what"] and p["action"] for p in s["health"]["problems"]) and s["health"]["ok"] == (not s["health"]["problems"]), s["health"])
@@ -49,9 +49,19 @@ def status(d):
     check("files of windows", sum(w["files"] for w in s["windows"]) == s["totals"]["files"] and all(w["bytes"] > 0 for w in s["windows"]), s["windows"])
     check("bytes a point", 0 < s["totals"]["bytes_per_point"] < 100 and s["totals"]["bytes_on_disk"] > 400, s["totals"])
     check("connections", 1 <= s["connections"]["open"] <= 4 and s["connections"]["max"] == 10000, s["connections"])
+    check("senders", all(r["address"] == "127.0.0.1" and 0 < r["points"] <= 404 for r in s["senders"]), s["senders"])
     keys = {k["key"]: k for k in s["config"]}
     same("a changed key", {k: v for k, v in keys["timezone"].items() if k != "help"}, {"key": "timezone", "value": "Europe/Paris", "default": "UTC", "changed": True})
     check("a key that was not changed", not keys["log_level"]["changed"] and keys["log_level"]["help"], keys["log_level"])
+
+
+def senders(d):
+    """An address with a connection, and the points that came from it."""
+    with d.connect() as c:
+        c.sendall(b"put sent.here %d 1 a=b\nput sent.here %d 1 a=b\nsync\n" % (T0, T0 + 1))
+        c.recv(100)
+        rows = d.api("/api/tsd/status")["senders"]
+        check("a sender that is connected", len(rows) == 1 and rows[0]["address"] == "127.0.0.1" and rows[0]["connections"] >= 2 and rows[0]["points"] >= 2, rows)
 
 
 def completion(d):
@@ -66,6 +76,13 @@ def completion(d):
     same("values of a key", names(d, kind="tagv", metric="cpu.user", tagk="host"), (["h1", "h2"], False))
     same("under a filter", names(d, kind="tagv", metric="cpu.user", tagk="host", filter="dc=par"), (["h1"], False))
     same("values of one key are alternatives", names(d, kind="tagv", metric="cpu.user", tagk="host", filter=["dc=par", "dc=nyc"]), (["h1", "h2"], False))
+    same("a list", names(d, kind="tagv", metric="cpu.user", tagk="host", filter="dc=par|nyc"), (["h1", "h2"], False))
+    same("a list and a value of the same key", names(d, kind="tagv", metric="cpu.user", tagk="host", filter=["dc=par|nyc", "dc=nyc"]), (["h2"], False))
+    same("a pattern", names(d, kind="tagv", metric="cpu.user", tagk="host", filter="dc=n*"), (["h2"], False))
+    same("any value", names(d, kind="tagk", metric="cpu.user", filter="dc=*"), (["dc", "host"], False))
+    same("a filter by its type", names(d, kind="tagv", metric="cpu.user", tagk="host", filter="dc=not_literal_or(nyc)"), (["h1"], False))
+    same("a regular expression", names(d, kind="tagv", metric="cpu.user", tagk="host", filter="dc=regexp(^p.r$)"), (["h1"], False))
+    same("metrics under a pattern", names(d, kind="metric", filter="dc=p*"), (["cpu.user"], False))
     same("unknown value", names(d, kind="tagv", metric="cpu.user", tagk="host", filter="dc=none"), ([], False))
     same("unknown key", names(d, kind="tagv", metric="cpu.user", tagk="host", filter="no=none"), ([], False))
     same("unknown metric", names(d, kind="tagk", metric="none"), ([], False))
@@ -75,7 +92,7 @@ def completion(d):
     same("keys in a time", names(d, kind="tagk", metric="cpu.user", start=T0 + DAY, end=T0 + 2 * DAY - 1), (["dc", "host"], False))
     same("values in a time", names(d, kind="tagv", metric="cpu.user", tagk="host", start=T0 + DAY, end=T0 + 2 * DAY - 1), (["h2"], False))
     for params, word in (({"kind": "x"}, "kind=x"), ({"max": 0}, "max=0"), ({"max": 51}, "max=51"), ({"kind": "tagk", "filter": "dc=par"}, "metric"),
-                         ({"kind": "metric", "filter": "dc"}, "filter=dc"), ({"kind": "tagv", "metric": "cpu.user"}, "tagk"), ({"start": "nonsense"}, "nonsense"),
+                         ({"kind": "metric", "filter": "dc"}, "filter=dc"), ({"kind": "metric", "filter": "dc=nofilter(x)"}, "nofilter"), ({"kind": "tagk", "metric": "cpu.user", "filter": "dc=regexp([)"}, "regular expression"), ({"kind": "tagv", "metric": "cpu.user"}, "tagk"), ({"start": "nonsense"}, "nonsense"),
                          ({"start": 20, "end": 10}, "later than"), ({"kinds": "tagk"}, "kinds")):
         got = names(d, **params)
         check("refused: %r" % params, got[0] == 400 and word in got[1], got)
@@ -116,6 +133,7 @@ def main():
         status(d)
         completion(d)
         cancelling(d)
+        senders(d)
     with Daemon(workers=1, mode="wo") as d:
         same("status with mode = wo", ask(d, "/api/tsd/status")[0], 200)
         same("names with mode = wo", ask(d, "/api/tsd/names")[0], 404)

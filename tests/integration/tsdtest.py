@@ -7,6 +7,8 @@ Binary: $TSD, else the first of ./build/dev/tsd ./build/tsd. Only the standard l
 """
 import atexit
 import csv
+import fcntl
+import functools
 import io
 import json
 import os
@@ -31,12 +33,20 @@ def binary():
     sys.exit("tsd is not built; set TSD to the program")
 
 
+@functools.cache
+def port_locks():
+    """A file whose byte N is locked by the test that uses port N. It stays open: POSIX locks of a process end when it closes the file or ends."""
+    return open("%s/tsd-test-ports.%d" % (tempfile.gettempdir(), os.getuid()), "ab")
+
+
 def free_port():
-    """A port that nobody listens on, below those that the system gives to outgoing connections: one of them would take it meanwhile."""
+    """A port that nobody listens on and that no other test is given while this one runs: not before its daemon listens, not while it is restarted.
+    It is below those that the system gives to outgoing connections."""
     for _ in range(100):
         port = random.randrange(15000, 32000)
         with socket.socket() as s:
             try:
+                fcntl.lockf(port_locks(), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
                 s.bind(("127.0.0.1", port))
                 return port
             except OSError:

@@ -5,6 +5,7 @@ The requests of clients are those of docs/COMPATIBILITY.md's list of clients and
 """
 import http.client
 import json
+import time
 
 from metakit import ask, check, end, holds, refused
 from tsdtest import ROOT, Daemon
@@ -72,8 +73,9 @@ TAKEN = (
     "/api/version?token=3", "/api/aggregators?_=3", "/api/config?x=1", "/api/stats?json", "/stats?json", "/logs?json",
 )
 FLAGS = ("msResolution", "showTSUIDs", "noAnnotations", "globalAnnotations", "showSummary", "showStats", "showQuery", "delete", "useCalendar")
+RECENT_MS = (int(time.time()) - 3600) * 1000  # a fill policy answers each minute up to now
 BODIES = (
-    ("/api/query?arrays=true", {"start": T0 * 1000, "end": "now", "msResolution": False, "globalAnnotations": True, "showQuery": True, "queries": [
+    ("/api/query?arrays=true", {"start": RECENT_MS, "end": "now", "msResolution": False, "globalAnnotations": True, "showQuery": True, "queries": [
         {"metric": "m", "aggregator": "sum", "downsample": "1m-avg-nan", "rate": True, "explicitTags": False,
          "rateOptions": {"counter": True, "counterMax": 100, "resetValue": 0, "dropResets": False},
          "filters": [{"type": "wildcard", "tagk": "h", "filter": "*", "groupBy": True}]}]}),

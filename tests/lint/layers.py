@@ -21,8 +21,9 @@ MAY = {
     "storage/engine/files": "base storage/points storage/codecs",
     "storage/engine/merge": "base storage/points storage/engine/memory storage/engine/files",
     "storage/engine/check": "base storage/codecs storage/engine/files",
-    "storage/engine": "base storage/points storage/codecs storage/engine/log storage/engine/files "
-                      "storage/engine/merge storage/engine/check",
+    "storage/engine/bulk": "base storage/points storage/engine/files storage/engine/merge",
+    "storage/engine": "base storage/points storage/codecs storage/engine/log storage/engine/memory storage/engine/files "
+                      "storage/engine/merge storage/engine/check storage/engine/bulk",
     "storage": "base storage/points storage/catalog storage/engine storage/engine/log storage/engine/files storage/engine/merge storage/engine/check",
     "storage/remote": "base storage/points",
     "storage/hbase": "base storage/points",
@@ -50,7 +51,7 @@ MAY = {
     "tsd/net": "base tsd/ingest tsd/daemon",
     "tsd/page": "base",
     "tsd/protocols/line": "base tsd/ingest tsd/daemon tsd/net",
-    "tsd/protocols/http": "base storage query query/filters "
+    "tsd/protocols/http": "base storage query query/execution query/filters "
                           "query/functions query/language tsd/ingest tsd/meta tsd/format tsd/daemon tsd/net tsd/page",
     "tsd": "base query/execution collectors tsd/meta tsd/daemon tsd/net tsd/protocols/line tsd/protocols/http",
     "tsd/inputs": "base storage tsd/protocols/http",
@@ -62,11 +63,18 @@ MAY = {
 FILES = {
     "storage/batch.h": "storage/points",
     "storage/slots.h": "storage/points",
+    "storage/keep.h": "storage/points",
+    "storage/keep.c": "storage/points",
+    "storage/floors.h": "storage/points",
+    "storage/day.h": "storage/points",
+    "storage/floors.c": "storage/points",
     "storage/opts.h": "storage/points",
     "storage/opts.c": "storage/points",
     "storage/writer.h": "storage/points",
     "storage/scan.h": "storage/points",
+    "storage/bulk.h": "storage/points",
     "storage/sizes.h": "storage/points",
+    "storage/refusals.h": "storage/points",
     "storage/point.h": "storage/points",
     "storage/point.c": "storage/points",
     "storage/internal.h": "storage/points",
@@ -79,8 +87,8 @@ FILES = {
 PREFIXES = {"storage/reclog": "storage/points", "storage/readonly": "storage/points"}
 # What is public of a module for those outside of its top folder.
 PUBLIC = {
-    "storage": {"storage/store.h", "storage/batch.h", "storage/point.h", "storage/scan.h", "storage/remote.h", "storage/remote_cell.h", "storage/internal.h", "storage/cells_shared.h",
-                "storage/hbase/remote/remote.h", "storage/hbase/remote/tables.h", "storage/hbase/remote/check.h", "storage/hbase/limits.h", "storage/hbase/rowkey.h"},
+    "storage": {"storage/store.h", "storage/batch.h", "storage/point.h", "storage/scan.h", "storage/day.h", "storage/remote.h", "storage/remote_cell.h", "storage/internal.h", "storage/cells_shared.h",
+                "storage/hbase/remote/remote.h", "storage/hbase/remote/tables.h", "storage/hbase/remote/check.h", "storage/hbase/remote/metadata.h", "storage/hbase/remote/branches.h", "storage/hbase/limits.h", "storage/hbase/rowkey.h"},
     "collectors": {"collectors/collect.h", "collectors/weblog/weblog_import.h"},
 }
 # Libraries that are linked for what they define, not for a header: members of tables.

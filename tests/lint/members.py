@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Each member of the lists of query/ and tsd/format/ stands in the table of its section of docs/QUERY.md, in the first column; each form of
-answers also in docs/openapi.yaml. Formats of import stand in docs/PROTOCOL.md."""
+answers also in docs/openapi.yaml. Formats of import stand in docs/PROTOCOL.md. Each of them has an example in docs/EXAMPLES.md, in the section of the same name."""
 import re
 import sys
 
@@ -25,6 +25,13 @@ def first_cells(text, heading):
     return {word for row in rows for word in re.findall(r"[\w-]+", row)}
 
 
+def examples(heading):
+    """The words of the commands in a section of docs/EXAMPLES.md."""
+    match = re.search(r"^## %s\n(.*?)(?=^## |\Z)" % re.escape(heading), ctext.read("docs/EXAMPLES.md"), re.M | re.S)
+    lines = re.findall(r"^    (?:tsd|for|curl|printf) .*$", match.group(1), re.M) if match else []
+    return {word for line in lines for word in re.findall(r"[\w-]+", line)}
+
+
 def main():
     """All problems."""
     problems = []
@@ -33,8 +40,10 @@ def main():
         names = re.findall(pattern, ctext.blank(ctext.read(path), keep_strings=True), re.M)
         if not names:
             problems.append(f"{path}: has no list of the kind {kind} as this script knows it")
-        known = first_cells(ctext.read(page), heading)
+        known, shown = first_cells(ctext.read(page), heading), examples(heading)
         for name in names:
+            if name not in shown:
+                problems.append(f'docs/EXAMPLES.md: the {kind} {name} has no example in "{heading}"')
             if re.sub(r"^ep\d+", "epNN", name) not in known:  # these stand there as epNNr3
                 problems.append(f'{page}: the {kind} {name} is missing in the table of "{heading}"')
         if kind == "form of answers":

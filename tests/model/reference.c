@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/xsum.h"
 
 /* One remembered operation. */
 struct ref_op {
@@ -113,11 +114,23 @@ static int cmp_time_seq(const void *pa, const void *pb)
     return a->seq < b->seq ? -1 : a->seq > b->seq;
 }
 
+/* Is m, to be multiplied by 10 up to exp, at most 2^53? Then *m is the product. */
+static bool ref_scale(__int128 *m, unsigned from, unsigned exp)
+{
+    for (; from < exp && *m < (__int128)1 << 64 && *m > -((__int128)1 << 64); from++)
+        *m *= 10;
+    return *m <= 1ll << 53 && *m >= -(1ll << 53);
+}
+
 static struct ts_num ref_sum(struct ts_num a, struct ts_num b)
 {
-    __int128 sum = (__int128)a.m + b.m;
-    if (a.kind == TS_NUM_INT && b.kind == TS_NUM_INT && sum >= INT64_MIN && sum <= INT64_MAX)
-        return (struct ts_num){.m = (int64_t)sum, .kind = TS_NUM_INT};
+    __int128 x = a.m, y = b.m;
+    if (a.kind == TS_NUM_INT && b.kind == TS_NUM_INT && x + y >= INT64_MIN && x + y <= INT64_MAX)
+        return (struct ts_num){.m = (int64_t)(x + y), .kind = TS_NUM_INT};
+    uint8_t exp = a.exp > b.exp ? a.exp : b.exp; /* that of an integer is 0 */
+    if (a.kind != TS_NUM_RAW && b.kind != TS_NUM_RAW && (a.kind == TS_NUM_DEC || b.kind == TS_NUM_DEC) &&
+        ref_scale(&x, a.exp, exp) && ref_scale(&y, b.exp, exp) && x + y <= 1ll << 53 && x + y >= -(1ll << 53))
+        return (struct ts_num){.m = (int64_t)(x + y), .kind = TS_NUM_DEC, .exp = exp};
     return ts_num_from_double(ts_num_double(a) + ts_num_double(b));
 }
 
@@ -182,4 +195,29 @@ bool t_ref_same(struct ts_num a, struct ts_num b)
         return a.m == b.m;
     double x = ts_num_double(a), y = ts_num_double(b);
     return memcmp(&x, &y, sizeof(x)) == 0;
+}
+
+bool t_ref_sums_up(const struct sto_summary *sum, int64_t start_ms, const struct t_ref_point *p, size_t n)
+{
+    if (n == 0 || sum->n != n)
+        return false;
+    double min = ts_num_double(p[0].value), max = min;
+    struct ts_xsum doubles = {0};
+    __int128 ints = 0;
+    bool is_int = p[0].value.kind == TS_NUM_INT, mixed = false;
+    for (size_t k = 0; k < n; k++) {
+        double d = ts_num_double(p[k].value);
+        mixed |= (p[k].value.kind == TS_NUM_INT) != is_int || d != d;
+        ints += is_int ? p[k].value.m : 0;
+        ts_xsum_add(&doubles, d);
+        min = d < min ? d : min;
+        max = d > max ? d : max;
+    }
+    bool same_sum =
+        !sum->has_sum || (is_int ? sum->sum == ints : ts_xsum_is_fixed(&doubles) && sum->sum == doubles.fix);
+    ts_xsum_release(&doubles);
+    return !mixed && same_sum && sum->is_int == is_int && start_ms + sum->first_off == p[0].ts_ms &&
+           start_ms + sum->last_off == p[n - 1].ts_ms && t_ref_same(sum->first, p[0].value) &&
+           t_ref_same(sum->last, p[n - 1].value) && ts_num_double(sum->min) == min &&
+           ts_num_double(sum->max) == max;
 }

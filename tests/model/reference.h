@@ -37,5 +37,7 @@ size_t t_ref_scan(const struct t_ref *ref, uint32_t series, int64_t from_ms, int
 uint32_t t_ref_n_series(const struct t_ref *ref);
 /** Are two numbers the same: integers as integers, else the same double (bits). */
 bool t_ref_same(struct ts_num a, struct ts_num b);
+/** Is sum, whose offsets count from start_ms, the summary of these n points? */
+bool t_ref_sums_up(const struct sto_summary *sum, int64_t start_ms, const struct t_ref_point *p, size_t n);
 
 #endif

@@ -19,13 +19,14 @@ import package
 from package import CLEAN, TOP, expect, fail
 
 
-def stage():
-    """The instructions of the last stage, as (word, rest)."""
+def instructions(number):
+    """The instructions of a stage of Dockerfile, -1 for the last one, as (word, rest); with FROM."""
     with open(TOP + "/Dockerfile", encoding="utf-8") as f:
         lines = [line.strip() for line in f if line.strip() and not line.startswith("#")]
     rows = [tuple(line.split(None, 1)) for line in lines]
-    starts = [i for i, (word, _) in enumerate(rows) if word == "FROM"]
-    return rows[starts[-1] + 1:]
+    starts = [i for i, (word, _) in enumerate(rows) if word == "FROM"] + [len(rows)]
+    number %= len(starts) - 1
+    return rows[starts[number]:starts[number + 1]]
 
 
 class Image:
@@ -33,7 +34,7 @@ class Image:
 
     def __init__(self, root, deb):
         self.root, self.env, self.user, self.entrypoint, self.cmd, self.health, self.volume, self.ports = root, dict(CLEAN), None, [], [], [], None, []
-        for word, rest in stage():
+        for word, rest in instructions(-1)[1:]:
             if word == "COPY":
                 shutil.copy(deb, root.path(rest.split()[-1]))
             elif word == "RUN":

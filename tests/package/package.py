@@ -46,18 +46,28 @@ def lint(deb):
 
 def base_root(deb):
     """The archive of a minimal Debian with the dependencies of the package; of alternatives the smallest one."""
+    return archive("essential", words_of(deb))
+
+
+def words_of(deb):
+    """What the package depends on, and what maintainer scripts and RUN lines call."""
     depends = sh("dpkg-deb", "-f", deb, "Depends").stdout
     words = ["init-system-helpers", "passwd"]  # what maintainer scripts and RUN lines call; every image of Debian has them
     for group in depends.split(","):
         names = [re.sub(r"\(.*\)", "", name).strip() for name in group.split("|")]
         words.append("systemd-standalone-sysusers" if "systemd-standalone-sysusers" in names else names[0])
+    return words
+
+
+def archive(variant, words):
+    """The archive of a Debian of this variant of mmdebstrap with these packages, made once."""
     suite = re.search(r"^VERSION_CODENAME=(\w+)", open("/etc/os-release", encoding="utf-8").read(), re.M).group(1)
     sources = [f for f in glob.glob("/etc/apt/sources.list") + glob.glob("/etc/apt/sources.list.d/debian.*") if os.path.getsize(f)]
-    path = "%s/%s.tar" % (CACHE, hashlib.sha256(" ".join([suite] + words).encode()).hexdigest()[:16])
+    path = "%s/%s.tar" % (CACHE, hashlib.sha256(" ".join([suite, variant] + words).encode()).hexdigest()[:16])
     if not os.path.exists(path):
         os.makedirs(CACHE, exist_ok=True)
         began = time.monotonic()
-        sh("mmdebstrap", "--variant=essential", "--include=" + ",".join(words), suite, path + ".new.tar", *sources)
+        sh("mmdebstrap", "--variant=" + variant, "--include=" + ",".join(words), suite, path + ".new.tar", *sources)
         os.rename(path + ".new.tar", path)
         print("package: a clean root of %s, made in %.0f s" % (suite, time.monotonic() - began))
     return path

@@ -4,6 +4,8 @@ if(TSD_PAGE)
   if(NOT NODE)
     message(FATAL_ERROR "The tests of the web page take node: install nodejs (scripts/setup test), or configure with -DTSD_PAGE=OFF")
   endif()
+endif()
+if(TSD_PAGE AND NOT TSD_RACES)
   file(GLOB PAGE_UNIT CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/page/unit/*.mjs)
   foreach(zone UTC Europe/Paris Asia/Kathmandu)
     string(REPLACE "/" "_" name ${zone})
@@ -17,6 +19,10 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 # What brings uPlot where npm is missing.
 add_test(NAME integration_npm_fetch COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/page/npm_fetch.py)
+
+# What is left out of the page's files when they are put into the program.
+add_test(NAME integration_page_embed COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/page/embed.py)
+set_tests_properties(integration_page_embed PROPERTIES TIMEOUT 120 ENVIRONMENT "NODE=${NODE}")
 
 # The numbers of the view Totals against those of the points, asked of a real daemon.
 if(TSD_PAGE AND TARGET tsd)

@@ -15,10 +15,12 @@ from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+from clocks import clocks
+from inputs import completion, gestures, logarithm, old_data, paper, partial
 from kit import Browser, Proxy, load, params
 from metakit import check, end, holds
 from tsdtest import Daemon
-from views import empty, latest, metrics, start, totals
+from views import empty, latest, metrics, shared, start, totals
 
 EXPLORE = "#start=24h-ago&m=avg:sys.cpu.user{host=*}"
 GRAPH = ".graph canvas"
@@ -42,7 +44,7 @@ def views(b, url, d):
     holds("Explore is there", "Explore" in names, names)
     axe = os.environ.get("AXE")
     for name in names:
-        for theme, width in (("light", 1400), ("dark", 1400), ("light", 390)):
+        for theme, width in (("light", 1400), ("dark", 1400), ("light", 390), ("dark", 390)):
             what = "%s, %s, %d pixels" % (name, theme, width)
             b.theme(theme)
             b.size(width, 900, width < 500)
@@ -56,6 +58,10 @@ def views(b, url, d):
             b.picture("%s-%s-%d" % (name.lower(), theme, width))
             wide = b.js("return [document.documentElement.scrollWidth, document.documentElement.clientWidth]")
             holds(what + " fits", wide[0] <= wide[1], wide)
+            if name == "Status" and width < 500:
+                b.js("document.querySelectorAll('main details').forEach(d => { d.open = true; })")
+                cut = b.js("return [...document.querySelectorAll('main .scroll')].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.innerText.slice(0, 60))")
+                check(what + ": tables that are cut", cut, [])
             if axe:
                 b.js(open(axe, encoding="utf-8").read())
                 found = b.driver.execute_async_script("axe.run(document, {resultTypes: ['violations']}).then(arguments[0], e => arguments[0](String(e)))")
@@ -83,9 +89,9 @@ def explore(b, url, d):
     b.wait(lambda: params(b)["m"] == ["avg:sys.cpu.user{host=*}"], "a filter in the address")
     b.wait(lambda: len(b.all(".table tbody tr")) == 3, "three series")
     b.button("Values").click()
-    ticks = b.wait(lambda: b.all(".ticks input"), "values to tick")
-    check("values", b.text(".ticks").split(), ["web1", "web2", "web3"])
-    ticks[1].click()
+    b.wait(lambda: b.text(".ticks").split() == ["web1", "web2", "web3"] and b.all(".ticks input"), "values to tick")
+    # one call: the values may be listed anew between finding an element and clicking it
+    b.js("document.querySelectorAll('.ticks input')[1].click()")
     b.wait(lambda: params(b)["m"] == ["avg:sys.cpu.user{host=web2}"] and len(b.all(".table tbody tr")) == 1, "one value ticked")
     b.open(url + EXPLORE)
     drawn(b)
@@ -133,7 +139,7 @@ def figures(b, url, d):
     b.open(url + "#start=24h-ago&m=avg:sys.cpu.user{host=nobody}")
     holds("an empty answer names what there is", b.wait(lambda: "web1, web2, web3" in b.text(), "the values that there are"))
     b.open(url + "#start=2020/01/01&end=2020/01/02&m=avg:sys.cpu.user")
-    b.button("Show the hour before it").click()
+    b.button("Show the day before it").click()
     drawn(b)
     b.open(url + "#start=24h-ago&m=sum:no.such.metric")
     b.wait(lambda: "no.such.metric" in b.text(".query .field .error:not(:empty)"), "the error beside its field")
@@ -265,12 +271,12 @@ def clicks(b, url, d, seed):
 def main():
     began = time.monotonic()
     only = sys.argv[1:]
-    with Daemon(workers=2) as d:
+    with Daemon(workers=2, metrics_max_sorted="1000") as d:
         load(d)
         b = Browser()
         try:
             url = "http://127.0.0.1:%d/" % d.port
-            for test in (views, explore, figures, keyboard, refresh, zones, proxy, totals, start, metrics, latest):
+            for test in (views, explore, figures, keyboard, refresh, zones, proxy, totals, start, shared, metrics, latest, clocks, gestures, logarithm, paper, old_data, completion, partial):
                 if not only or test.__name__ in only:
                     at = time.monotonic()
                     test(b, url, d)

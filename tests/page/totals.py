@@ -109,7 +109,12 @@ def one(base, zone, day, found):
 def compared(base, zone, day, found):
     """Half of the day after the change is compared with the same half of the day before it, by the clock."""
     half = midnight(day, zone, 1) + 12 * 3600 + 600
-    shown = ask(base, zone, half, [{"metric": "m", "start": "today", "rows": "hour", "cmp": "1d"}])[0]["main"]
+    answer, whole = ask(base, zone, half, [{"metric": "m", "start": "today", "rows": "hour", "cmp": "1d"},
+                                           {"metric": "m", "start": str(datetime.date.fromisoformat(day) + datetime.timedelta(1)), "end": str(datetime.date.fromisoformat(day) + datetime.timedelta(1))}])
+    shown = answer["main"]
+    for what, found_ in (("until now", answer["earlier"]), ("a whole day", whole["earlier"])):
+        check("%s %s earlier ranges, %s" % (zone, day, what), [c["before"] for c in found_], [c["server"] for c in found_])
+        holds("%s %s one of them has points, %s" % (zone, day, what), any(c["before"] for c in found_), found_)
     begin = midnight(day, zone)
     noon = datetime.datetime.fromisoformat(day + "T12:10").replace(tzinfo=zoneinfo.ZoneInfo(zone)).timestamp()
     check("%s %s equal elapsed time" % (zone, day), shown["all"],

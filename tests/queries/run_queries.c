@@ -2,9 +2,8 @@
  * run_queries.c - runs query scripts (*.qt): load points, ask, compare. The language is in docs/QUERY.md,
  * "Query scripts".
  *
- * Each script runs three times: points in memory; in files, flushed after each load; compacted and the store
- * opened anew. Each question is asked twice: in one thread, and spread over three. All answers must be the
- * same text.
+ * Each script runs three times: points in memory; in files, flushed after each load; compacted, with summaries of days, and the
+ * store opened anew. Each question is asked twice: in one thread, and spread over three. All answers must be the same text.
  *
  *   run_queries [--remote|--remote-only|--hbase] FILE...   exit 0: all as expected; 1: differences, printed with file and line
  *
@@ -19,6 +18,7 @@
 #include "tests/queries/folder.h"
 #include "tests/queries/lines.h"
 #include "tests/queries/remotes.h"
+#include "tests/queries/retention.h"
 #include "tests/queries/unordered.h"
 #include "tests/queries/words.h"
 
@@ -74,11 +74,11 @@ static void die(const struct script *s, const char *what, const char *why)
     exit(1);
 }
 
-/* --- store --- */
 static void open_store(struct script *s)
 {
     struct ts_error err = {0};
     struct sto_opts opts = {.dir = s->dir,
+                            .day_rows = 1,
                             .create = true,
                             .own_threads = true,
                             .wal_sync = STO_SYNC_NONE,
@@ -100,6 +100,7 @@ static void new_store(struct script *s)
     if (!folder_new(s->dir, sizeof s->dir))
         die(s, "mkdtemp", s->dir);
     s->remote = s->mode >= MODE_REMOTE ? remotes_new() : NULL;
+    ts_clock_set_fake(0); /* retention sets it */
     open_store(s);
 }
 
@@ -542,6 +543,8 @@ static void statement(struct script *s, struct lines *l)
         s->now_ms = strtoll(arg, NULL, 10) * 1000;
     } else if (strcmp(text, "compat") == 0) {
         s->compat = strcmp(arg, "on") == 0;
+    } else if (strcmp(text, "retention") == 0) {
+        retention_set(s->st, arg, s->now_ms);
     } else if (strcmp(text, "clear") == 0) {
         drop_store(s);
         new_store(s);

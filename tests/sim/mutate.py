@@ -6,7 +6,7 @@
 Each tests/sim/mutations/NAME.patch is applied to a copy of the tree; only `sim` is built there and run from seed 1 until one
 fails. A patch whose text says "Noticed by test_x." breaks what the simulation cannot see, and is tried with that unit test instead.
 Prints a table: mutation, first seed that fails, what it said. Exit 1 if a mutation was not noticed within N seeds (default
-2000), or if a patch does not apply any more.
+2000), or if a patch does not apply any more. "Seeds from N." in a patch: the first seed is N, since others have not what it breaks.
 """
 import argparse
 import pathlib
@@ -51,6 +51,11 @@ def unit_test(patch):
     return named and named.group(1)
 
 
+def first_seed(patch):
+    named = re.search(r"^Seeds from (\d+)\.$", patch.read_text(), re.M)
+    return int(named.group(1)) if named else 1
+
+
 def build(tree, target="sim"):
     if not (tree / "build").exists():
         made = run(["cmake", "-S", tree, "-B", tree / "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DTSD_WERROR=OFF"])
@@ -59,11 +64,11 @@ def build(tree, target="sim"):
     return run(["cmake", "--build", tree / "build", "--target", target])
 
 
-def first_failure(tree, seeds, jobs):
-    """(seed, text) of the lowest seed that fails, or None."""
-    sim = tree / "build/tests/sim"
-    for at in range(1, seeds + 1, CHUNK):
-        out = run([sim, "--seeds", f"{at}..{min(at + CHUNK - 1, seeds)}", "--jobs", str(jobs), "--stop"], errors="replace").stdout
+def first_failure(tree, seeds, jobs, first=1):
+    """(seed, text) of the lowest of so many seeds that fails, or None."""
+    sim, end = tree / "build/tests/sim", first + seeds
+    for at in range(first, end, CHUNK):
+        out = run([sim, "--seeds", f"{at}..{min(at + CHUNK, end) - 1}", "--jobs", str(jobs), "--stop"], errors="replace").stdout
         found = sorted((int(n), text) for n, text in re.findall(r"^FAILED seed (\d+)(?: step \d+)?: (.*)$", out, re.M))
         if found:
             return found[0]
@@ -111,7 +116,7 @@ def main():
                 print(f"{patch.stem:34} DOES NOT BUILD\n{made.stdout[-2000:]}", flush=True)
                 bad += 1
             else:
-                found = failed_test(tree, test) if test else first_failure(tree, opt.seeds, opt.jobs)
+                found = failed_test(tree, test) if test else first_failure(tree, opt.seeds, opt.jobs, first_seed(patch))
                 bad += not found
                 print(f"{patch.stem:34} " + (f"{'' if test else 'seed '}{found[0]:<5} {found[1]}" if found else "NOT NOTICED"), flush=True)
             restore(originals)

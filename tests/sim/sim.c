@@ -102,6 +102,7 @@ static void release(struct sim *s)
     }
     ts_free(s->cells.ops);
     sim_remote_release(s);
+    sim_bulk_release(s);
     t_ref_free(s->ref);
     roaring_bitmap_free(s->gone);
     for (int kind = 0; kind < STO_UID_KINDS; kind++)
@@ -142,15 +143,20 @@ static void run(uint64_t seed, unsigned n_steps, bool verbose)
                (unsigned long long)s->remote.n_calls, (unsigned long long)s->remote.n_read,
                (unsigned long long)s->remote.n_settled, (unsigned long long)s->remote.n_drops,
                s->remote.n_others);
+    if (verbose && s->bulk.on)
+        printf("bulk loads: %llu were taken, %llu of them replaced, %llu more in a crash\n",
+               (unsigned long long)s->bulk.n_taken, (unsigned long long)s->bulk.n_replaced,
+               (unsigned long long)s->bulk.n_kept);
     if (verbose)
         printf(
             "seed %llu: %u steps, %llu operations (%llu lost rightly), %llu ends, %llu faults, %llu played "
-            "turns, %llu checks of %llu points and %llu summaries, %llu series and %llu names forgotten\n",
+            "turns, %llu checks of %llu points and %llu summaries (%llu of days), %llu series and %llu names "
+            "forgotten\n",
             (unsigned long long)seed, steps, (unsigned long long)s->n_ops, (unsigned long long)s->n_lost,
             (unsigned long long)s->n_crashes, (unsigned long long)s->n_faults,
             (unsigned long long)s->n_played, (unsigned long long)s->n_checks, (unsigned long long)s->n_points,
-            (unsigned long long)s->n_summaries, (unsigned long long)s->n_forgotten,
-            (unsigned long long)s->n_names_forgotten);
+            (unsigned long long)s->n_summaries, (unsigned long long)s->n_days,
+            (unsigned long long)s->n_forgotten, (unsigned long long)s->n_names_forgotten);
     t_faultfs_power_cut(s->f);
     sto_close(s->st, NULL);
     release(s);

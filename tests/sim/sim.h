@@ -12,7 +12,8 @@
  * arrive at an owner. After a crash each owner's operations must be there up to some point, which lies not
  * before what was confirmed; everything before this run must be there.
  *
- * Seeds above SIM_REMOTE_SEED have a remote store, which fails and to which another writer writes as well.
+ * Seeds above SIM_REMOTE_SEED have a remote store, which fails and to which another writer writes as well. Those above SIM_BULK_SEED
+ * have bulk loads instead.
  *
  * Threads    one
  * Not here   the plain model of points (tests/model/reference.h), the file system (tests/faults/faultfs.h)
@@ -20,6 +21,7 @@
 #ifndef TESTS_SIM_SIM_H
 #define TESTS_SIM_SIM_H
 
+#include "storage/bulk.h"
 #include "storage/remote.h"
 #include "storage/store.h"
 #include "tests/faults/faultfs.h"
@@ -34,14 +36,27 @@
 #define SIM_VALUE    3000            /* longest value of a cell, bytes */
 #define SIM_BARRIERS 256             /* barriers of a run, at most */
 #define SIM_OTHERS   64              /* points of another writer in the remote store, at most */
+#define SIM_CLIENTS  3               /* that number their increments */
+#define SIM_PARTS    512             /* increments of such a client that are not confirmed, at most */
+#define SIM_SHARDS   16              /* at most */
 
 #define SIM_REMOTE_SEED 1000000ull /* seeds above it have a remote store; the others keep their meaning */
+#define SIM_BULK_SEED   2000000ull /* seeds above it have bulk loads and no remote store */
 #define SIM_OTHER_MS    777        /* thousandths of the times of which only the other writer puts points */
+
+/* A numbered increment, on its way. */
+struct sim_part {
+    unsigned client, shard; /* client 0: none; its index + 1 */
+    uint64_t id;            /* random part of the client's id when it was sent */
+    uint64_t seq, stream;
+};
 
 /* One operation, as far as the simulation knows. */
 struct sim_op {
-    struct sto_point p; /* series: one of sim.handles */
-    size_t seq;         /* place in the reference, once arrived */
+    struct sto_point p;   /* series: one of sim.handles */
+    size_t seq;           /* place in the reference, once arrived */
+    struct sim_part part; /* client 0: it is not numbered */
+    bool is_nothing;      /* it has arrived and changes nothing: a repeat */
 };
 
 /* Operations in order. */
@@ -146,8 +161,54 @@ struct sim_remote {
     uint64_t n_passes, n_bad_passes, n_calls, n_drops, n_settled, n_read; /* for the report */
 };
 
+/* The bulk load, of which there is one at a time. */
+struct sim_bulk {
+    bool on;                      /* this life has bulk loads */
+    bool staged;                  /* its files are complete, and the store has not said that it has them */
+    bool entered;                 /* its points are in the reference, whether or not the store has them */
+    bool listing;                 /* they are, but no answer has them yet, and nobody may flush */
+    struct sim_ops ops;           /* its deletes and then its points, in their order */
+    size_t n_deletes;             /* of ops; 0 = it replaces nothing */
+    int64_t from_ms, to_ms;       /* what each of them deletes, inclusive */
+    struct sto_bulk_sum sum;      /* what was staged */
+    size_t n_before[SIM_WRITERS]; /* operations of each owner that had arrived when it got its place */
+    /* hand-overs that ended well; those of them that replaced; those that ended in a crash and were done; for the report */
+    uint64_t n_taken, n_replaced, n_kept;
+};
+
+/* A sequence as it was sent first. */
+struct sim_sent {
+    uint64_t seq; /* 0 = none */
+    unsigned series, shard;
+    int64_t ts_ms, value;
+};
+
+/* A client that numbers its increments. */
+struct sim_client {
+    struct sto_once_id id;    /* made_s 0: it has none yet */
+    struct sto_stream stream; /* number 0: it has no connection */
+    unsigned writer;          /* of the connection */
+    uint64_t ok, next;        /* it knows that all up to ok are on disk; the next one to send */
+    struct sim_sent parts[SIM_PARTS];
+    uint64_t kept[SIM_SHARDS];      /* by shard: last sequence that was there when the store opened */
+    uint64_t last[SIM_SHARDS];      /* that has arrived */
+    uint64_t stream_in[SIM_SHARDS]; /* newest stream that has */
+};
+
+/* The open batch of a writer for an owner: streams whose parts it has. */
+struct sim_once_open {
+    unsigned n;      /* changes from one to another */
+    uint64_t stream; /* the last one */
+};
+
+struct sim_once {
+    bool on; /* this life has such clients */
+    struct sim_client clients[SIM_CLIENTS];
+    struct sim_once_open open[SIM_WRITERS][SIM_WRITERS];
+};
+
 /* What is on the stack: who may be played meanwhile. */
-enum sim_actor { SIM_SYNC = 1, SIM_FLUSH = 2, SIM_COMPACT = 4, SIM_SHIP = 8 };
+enum sim_actor { SIM_SYNC = 1, SIM_FLUSH = 2, SIM_COMPACT = 4, SIM_SHIP = 8, SIM_BULK = 16 };
 
 struct sim {
     uint64_t seed, rnd;
@@ -163,6 +224,7 @@ struct sim {
     bool has_adds;        /* adds are written */
     bool short_lives;     /* series and names come and go: they are often forgotten */
     int64_t retention_ms; /* that of opts while it is switched on */
+    char rules[160];      /* of retention, instead of opts.retention_ms; text of the present opening */
     int64_t now_ms;       /* the wall clock */
     bool clock_steps;     /* the wall clock is often set, by days */
     struct sim_clock clock;
@@ -204,10 +266,12 @@ struct sim {
     unsigned n_barriers;
     struct sim_cells cells;
     struct sim_remote remote;
+    struct sim_bulk bulk;
+    struct sim_once once;
 
     /* what was done, for the report */
-    uint64_t n_ops, n_crashes, n_checks, n_played, n_faults, n_lost, n_summaries, n_points, n_forgotten,
-        n_names_forgotten;
+    uint64_t n_ops, n_crashes, n_checks, n_played, n_faults, n_lost, n_summaries, n_days, n_points,
+        n_forgotten, n_names_forgotten;
 };
 
 /* sim.c */
@@ -242,8 +306,14 @@ void sim_arrive_all(struct sim *s);
 void sim_turn_all(struct sim *s);
 /** Each writer ends one turn: what it has sent to others may still be in their queues. */
 void sim_turn_once(struct sim *s);
+/** Time and value of a point of a series. *out_ms: it has milliseconds. */
+int64_t sim_some_time(struct sim *s, bool *out_ms);
+struct ts_num sim_some_value(struct sim *s, unsigned series);
 /** Some writers put some points. */
 void sim_put_some(struct sim *s);
+/** A writer's open batch for an owner has this increment, too. */
+void sim_send_part(struct sim *s, unsigned writer, unsigned owner, const struct sto_point *p,
+                   const struct sim_part *part);
 /** A writer deletes all that a series has. */
 void sim_delete_all(struct sim *s, unsigned i);
 /** Everything to files, and all merges. */
@@ -269,9 +339,8 @@ void sim_check_front(struct sim *s);
 /** After an opening: find out which operations of the last run are there; the others never were. power: those that
  * were confirmed must be; else all that were in the log. */
 void sim_check_survivors(struct sim *s, bool power, const char *when);
-/** The remote store, read directly, has exactly what the model has, but for hours from open_hour on, and for what may have stayed here
- * (held: additions did). */
-void sim_check_remote(struct sim *s, bool held, int32_t open_hour);
+/** The remote store, read directly, has exactly what the model has, but for hours from open_hour on. */
+void sim_check_remote(struct sim *s, int32_t open_hour);
 /** A number for all that the store answers. */
 uint64_t sim_fingerprint(struct sim *s);
 
@@ -341,9 +410,35 @@ void sim_ship_played(struct sim *s, bool may_drop);
 /** Everything is shipped without faults; then the remote store is compared with the model. */
 void sim_ship_settle(struct sim *s);
 
+/* sim_bulk.c */
+/** Does the seed have bulk loads? */
+void sim_bulk_configure(struct sim *s);
+void sim_bulk_release(struct sim *s);
+/** A load is staged, handed over or given up. */
+void sim_bulk_step(struct sim *s);
+/** The hand-over, and nobody that is played, calls the file system. */
+void sim_bulk_look(struct sim *s, enum t_op op, const char *path);
+/** After an opening: does the store have the load whose hand-over was interrupted? */
+void sim_bulk_survivors(struct sim *s);
+
 /* sim_cells.c */
 void sim_cell_step(struct sim *s);
 void sim_check_cells(struct sim *s);
 void sim_check_cell_survivors(struct sim *s, bool power, const char *when);
+
+/* sim_once.c: clients that number their increments */
+void sim_once_configure(struct sim *s);
+/** Is a series written by such clients alone? */
+bool sim_once_is_for(const struct sim *s, unsigned series);
+/** A part arrives at its owner: is it new? */
+bool sim_once_arrives(struct sim *s, const struct sim_part *part);
+/** A part was there after an end. */
+void sim_once_survived(struct sim *s, const struct sim_part *part);
+/** All that survived is known. */
+void sim_once_opened(struct sim *s);
+/** The store is open: hear of refusals. */
+void sim_once_listen(struct sim *s);
+/** A client sends something, or loses its connection. */
+void sim_once_step(struct sim *s);
 
 #endif

@@ -18,6 +18,17 @@ static uint64_t some_limit(struct sim *s, uint64_t lo, uint64_t hi)
     return sim_chance(s, 25) ? 0 : lo + sim_rnd(s, hi - lo);
 }
 
+/* Days are those of the process's zone. */
+static void choose_zone(struct sim *s)
+{
+    static const char *const zones[] = {"UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata",
+                                        "Australia/Lord_Howe"};
+    const struct ts_tz *zone;
+    const char *name = zones[ts_hash_u64(s->seed ^ 0x7a6f6e65) % (sizeof zones / sizeof *zones)];
+    if (ts_tz_open(ts_slice_str(name), &zone, NULL) == 0) /* a machine may have no files of zones */
+        ts_tz_set_default(zone);
+}
+
 void sim_configure(struct sim *s)
 {
     static const size_t pages[] = {64, 512, 4096};
@@ -48,7 +59,10 @@ void sim_configure(struct sim *s)
     ts_clock_set_fake(s->now_ms);
     ts_clock_set_fake_mono(1000000000);
     t_faultfs_set_hook(s->f, sim_hook, s);
+    choose_zone(s);
     sim_remote_configure(s);
+    sim_bulk_configure(s);
+    sim_once_configure(s);
 }
 
 static void vary(struct sim *s)
@@ -65,6 +79,7 @@ static void vary(struct sim *s)
     uint64_t r = ts_hash_u64(s->seed ^ 0x6d65726765ull << 16) +
                  s->n_crashes; /* the random numbers of older seeds stay the same */
     s->opts.checkpoint_bytes = r % 4 ? 30 + ts_hash_u64(r) % 900 : 0;
+    s->opts.day_rows = ts_hash_u64(r + 3) % 3 ? 1 : 0;
     s->opts.open_files = ts_hash_u64(r + 1) % 3 ? (size_t)(1 + ts_hash_u64(r + 2) % 12) : 64;
     s->opts.index_page_blocks = (uint32_t)some_limit(s, 1, 4); /* files here have few blocks */
     s->opts.index_cache_bytes = (size_t)some_limit(s, 1, 2000);
@@ -181,12 +196,26 @@ void sim_fault_over(struct sim *s)
 
 /* --- opening --- */
 
+/* The options of an opening. In every third life rules say what opts.retention_ms says: two that differ in the metric, and one for the rest. */
+static struct sto_opts opts_now(struct sim *s)
+{
+    struct sto_opts opts = s->opts;
+    if (s->seed % 3 || !opts.retention_ms)
+        return opts;
+    long long hours = (long long)(opts.retention_ms / TS_HOUR_MS);
+    snprintf(s->rules, sizeof s->rules, "*0 points=%lldh; *1* points=%lldh; * points=%lldh", hours, hours,
+             hours);
+    opts.retention_ms = 0;
+    opts.retention_rules = s->rules;
+    return opts;
+}
+
 /* Open for reading: the same is seen, and nothing is written. */
 static uint64_t look(struct sim *s)
 {
     const unsigned changes =
         T_OP_APPEND | T_OP_TRUNCATE | T_OP_RENAME | T_OP_UNLINK | T_OP_MKDIR | T_OP_SYNC | T_OP_SYNC_DIR;
-    struct sto_opts opts = s->opts;
+    struct sto_opts opts = opts_now(s);
     struct ts_error err = {0};
     uint64_t n = t_faultfs_calls(s->f, changes);
     opts.read_only = true;
@@ -244,7 +273,8 @@ static bool open_badly(struct sim *s)
         s->faulty = true;
         plan_error(s);
     }
-    int rc = sto_open(&s->opts, &s->st, &err);
+    const struct sto_opts opts = opts_now(s);
+    int rc = sto_open(&opts, &s->st, &err);
     sim_say(s, "opening with a fault: %d %s", rc, err.text);
     if (rc == 0)
         return true;
@@ -273,10 +303,12 @@ void sim_open(struct sim *s)
     }
     if (!open) {
         vary(s);
-        if (sto_open(&s->opts, &s->st, &err) < 0)
+        const struct sto_opts opts = opts_now(s);
+        if (sto_open(&opts, &s->st, &err) < 0)
             sim_fail(s, "cannot be opened: %s", err.text);
     }
     sim_clock_open(s, clean);
+    sim_once_listen(s);
     sim_say(s, "open: %u writers, sync %d", s->opts.n_writers, (int)s->opts.wal_sync);
     for (unsigned i = 0; i < s->n_series; i++)
         s->series[i].h = NULL;

@@ -7,6 +7,7 @@
  *   during a flush       yes           -                -
  *   during a compaction  yes           yes, unless the manifest is being written
  *   during shipping      yes           the same                                     yes, the same
+ *   during a hand-over   yes           yes, until it has changed the generation     the same
  *
  * Shipping, and removing what was shipped: during flushes and compactions, unless the manifest is being written.
  *
@@ -42,13 +43,22 @@ static void arrive(struct sim *s, unsigned owner, struct sim_ops *ops)
 {
     for (size_t i = 0; i < ops->n; i++) {
         struct sim_op op = ops->v[i];
+        op.is_nothing = op.part.client && !sim_once_arrives(s, &op.part);
         op.seq = t_ref_next(s->ref);
-        t_ref_apply(s->ref, &op.p);
+        if (!op.is_nothing)
+            t_ref_apply(s->ref, &op.p);
         ops_add(&s->owners[owner].arrived, &op);
         if (s->remote.store && sto_meta_op(op.p.flags) == STO_OP_DEL)
             sim_remote_deleted(s, &op.p);
     }
     ops->n = 0;
+}
+
+void sim_send_part(struct sim *s, unsigned writer, unsigned owner, const struct sto_point *p,
+                   const struct sim_part *part)
+{
+    struct sim_op op = {.p = *p, .part = *part};
+    ops_add(&s->open[writer][owner], &op);
 }
 
 static void send(struct sim *s, unsigned writer, unsigned owner)
@@ -110,7 +120,7 @@ void sim_turn_all(struct sim *s)
 
 /* --- points --- */
 
-static int64_t some_time(struct sim *s, bool *out_ms)
+int64_t sim_some_time(struct sim *s, bool *out_ms)
 {
     int64_t t = s->now_ms / 1000 * 1000;
     switch (sim_rnd(s, s->dense ? 400 : 12)) {
@@ -135,7 +145,7 @@ static int64_t some_time(struct sim *s, bool *out_ms)
     return t + (s->remote.store && ms == SIM_OTHER_MS ? 0 : ms);
 }
 
-static struct ts_num some_value(struct sim *s, unsigned series)
+struct ts_num sim_some_value(struct sim *s, unsigned series)
 {
     uint64_t r = sim_rnd(s, 12);
     if (series % 3 == 1 && r < 11) /* a series of decimals: its rows have summaries too */
@@ -154,7 +164,8 @@ void sim_delete_all(struct sim *s, unsigned i)
     const struct sto_series *h = sim_resolve(s, i, true);
     struct sto_writer *p = sto_writer(s->st, writer);
     unsigned owner = h ? sto_writer_slot(p, h) : 0;
-    if (!h || s->open[writer][owner].n >= OPEN_MAX || sto_delete(p, h, STO_MIN_TS_MS, STO_MAX_TS_MS) < 0)
+    if (!h || sim_once_is_for(s, i) || s->open[writer][owner].n >= OPEN_MAX ||
+        sto_delete(p, h, STO_MIN_TS_MS, STO_MAX_TS_MS) < 0)
         return;
     s->n_ops++;
     sim_say(s, "writer %u deletes all of series %u", writer, i);
@@ -171,12 +182,12 @@ static void put(struct sim *s, enum sto_op kind)
         return;
     unsigned writer = (unsigned)sim_rnd(s, s->opts.n_writers), i = (unsigned)sim_rnd(s, s->n_series);
     const struct sto_series *h = sim_resolve(s, i, true);
-    if (!h)
+    if (!h || sim_once_is_for(s, i))
         return;
     struct sto_writer *p = sto_writer(s->st, writer);
     unsigned owner = sto_writer_slot(p, h);
     bool ms = true;
-    int64_t t = some_time(s, &ms);
+    int64_t t = sim_some_time(s, &ms);
     struct ts_num v = {.kind = TS_NUM_INT};
     int rc;
     if (s->open[writer][owner].n >= OPEN_MAX)
@@ -192,7 +203,7 @@ static void put(struct sim *s, enum sto_op kind)
         v.m = (int64_t)sim_rnd(s, 1000);
         rc = sto_add(p, h, t, v, ms, 1);
     } else {
-        v = some_value(s, i);
+        v = sim_some_value(s, i);
         rc = sto_put(p, h, t, v, ms);
     }
     if (rc < 0) {
@@ -216,6 +227,10 @@ static void put(struct sim *s, enum sto_op kind)
 
 void sim_put_some(struct sim *s)
 {
+    if (s->once.on && sim_chance(s, 50)) {
+        sim_once_step(s);
+        return;
+    }
     uint64_t n = sim_chance(s, 5) ? sim_rnd(s, 200) : 1 + sim_rnd(s, s->dense ? 60 : 8);
     while (n-- > 0) {
         uint64_t r = sim_rnd(s, 100);
@@ -394,6 +409,10 @@ static void check_now(struct sim *s)
 static void played(struct sim *s, bool may_flush, bool may_drop)
 {
     uint64_t r = sim_rnd(s, 100);
+    if (s->actors & SIM_BULK && may_flush && !(s->actors & SIM_COMPACT) && sim_chance(s, 10)) {
+        merge_some(s, true);
+        return;
+    }
     bool alone = s->actors & SIM_SHIP && s->remote.careful; /* nobody puts points meanwhile */
     if (alone || (s->remote.store && sim_chance(s, 12))) {
         if (s->no_flush)
@@ -411,7 +430,7 @@ static void played(struct sim *s, bool may_flush, bool may_drop)
     else if (r < 80)
         sim_cell_step(s);
     else if (r < 84)
-        check_now(s);
+        s->bulk.listing ? (void)0 : check_now(s);
     else if (r < 86)
         sim_new_series(s);
     else if (r < 93 && !(s->actors & SIM_SYNC))
@@ -423,7 +442,8 @@ static void played(struct sim *s, bool may_flush, bool may_drop)
 /* in_manifest: the manifest is being written. may_drop: nobody holds the lock of removing files. */
 static void play(struct sim *s, bool in_manifest, bool may_drop)
 {
-    bool may_flush = !(s->actors & SIM_FLUSH) && !s->no_flush && !in_manifest && s->top != SIM_FLUSH;
+    bool may_flush =
+        !(s->actors & SIM_FLUSH) && !s->no_flush && !in_manifest && s->top != SIM_FLUSH && !s->bulk.listing;
     bool no_flush = s->no_flush;
     unsigned top = s->top;
     s->top = 0;
@@ -452,12 +472,14 @@ void sim_play(struct sim *s)
 void sim_hook(void *arg, enum t_op op, const char *path, bool after)
 {
     struct sim *s = arg;
-    (void)after;
+    if (s->top == SIM_BULK && !after)
+        sim_bulk_look(s, op, path);
     if (!may_play(s))
         return;
+    bool in_bulk = s->top == SIM_BULK && (strstr(path, "/bulk/") || strstr(path, "/BULK"));
     bool in_manifest = strstr(path, "MANIFEST") != NULL, in_files = strstr(path, "/files/") != NULL;
     bool in_log = strstr(path, "/wal/") != NULL;
-    if (s->top == SIM_SYNC ? !in_log : !in_manifest && !in_files)
+    if (s->top == SIM_SYNC ? !in_log : !in_manifest && !in_files && !in_bulk)
         return; /* the caller is inside an owner, or holds a lock of the names */
     play(s, in_manifest, op != T_OP_UNLINK && op != T_OP_SYNC_DIR);
 }
@@ -475,6 +497,8 @@ static void do_step(struct sim *s)
     uint64_t r = sim_rnd(s, 1000);
     if (s->remote.store && sim_chance(s, 15))
         sim_ship_step(s);
+    else if (s->bulk.on && sim_chance(s, 8))
+        sim_bulk_step(s);
     else if (r < s->flush_pm)
         flush_files(s);
     else if (r < 190 && s->short_lives && !s->remote.store)

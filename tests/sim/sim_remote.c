@@ -196,7 +196,7 @@ static int fetch(struct sto_remote *r, const struct sto_fetch *f, const struct s
 void sim_remote_configure(struct sim *s)
 {
     struct sim_remote *r = &s->remote;
-    if (s->seed <= SIM_REMOTE_SEED)
+    if (s->seed <= SIM_REMOTE_SEED || s->seed > SIM_BULK_SEED)
         return;
     playing = s;
     r->store = sto_memory_remote_new(NULL);
@@ -211,6 +211,7 @@ void sim_remote_configure(struct sim *s)
     r->keep_ms = sim_chance(s, 40) ? 0 : (int64_t)sim_rnd(s, 48) * TS_HOUR_MS;
     r->careful = s->has_adds || sim_chance(s, 50);
     s->opts.ship_whole_hours = sim_chance(s, 30);
+    s->opts.ship_pass_points = ts_hash_u64(s->seed ^ 0x70617373) % 3 ? 0 : 1 + s->seed % 60;
     s->opts.ship_batch_rows = sim_chance(s, 30) ? 0 : (unsigned)(1 + sim_rnd(s, 4));
     if (sim_chance(s, 20)) {
         sim_text(STO_UID_METRIC, (int)sim_rnd(s, SIM_TEXTS), r->refused);

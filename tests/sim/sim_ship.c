@@ -107,7 +107,9 @@ void sim_ship_settle(struct sim *s)
     s->hook_pct = 0;
     sim_turn_all(s);
     s->remote.well = true;
-    bool good = sim_flush(s, STO_LEVEL_FILES) && ship(s);
+    bool good = true;
+    for (int i = 0; i < 2 && good; i++) /* additions, then their sums */
+        good = sim_flush(s, STO_LEVEL_FILES) && ship(s);
     s->remote.well = false;
     s->hook_pct = hook_pct;
     if (!good)
@@ -116,7 +118,7 @@ void sim_ship_settle(struct sim *s)
     s->remote.n_settled++;
     int32_t open_hour = s->opts.ship_whole_hours ? sto_hour(s->now_ms - GRACE_MS) : INT32_MAX;
     sim_remote_others_settled(s, held > 0, open_hour);
-    sim_check_remote(s, held > 0, open_hour);
+    sim_check_remote(s, open_hour);
     if (sim_chance(s, 50))
         drop(s);
     if (sim_all_well(s))

@@ -5,6 +5,7 @@
  */
 #include "tsd/commands/answer.h"
 
+#include "base/cut.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/openfiles.h"
@@ -72,6 +73,10 @@ static int answer_print(void *arg, struct ts_slice piece, struct ts_error *err)
     a->n_bytes += piece.n;
     for (size_t i = 0; i < piece.n && a->n_lines < 3; i++)
         a->n_lines += piece.p[i] == '\n';
+    if (a->bar && a->bar->on) {
+        uint64_t n = a->bar->n_points + ts_slice_count(piece, '\n');
+        tsd_progress_set(a->bar, n, n);
+    }
     return tsd_print(piece, err);
 }
 

@@ -15,6 +15,7 @@
 #include "query/query.h"
 #include "tsd/commands/client.h"
 #include "tsd/commands/cmd.h"
+#include "tsd/commands/progress.h"
 #include "tsd/ingest/rules.h"
 
 /* --- the folder of a stopped daemon --- */
@@ -61,6 +62,7 @@ struct tsd_answer {
     uint64_t n_bytes;            /* printed */
     bool partial;                /* the daemon has marked its answer as partial */
     unsigned n_lines;            /* ends of lines among them, counted up to 3 */
+    struct tsd_progress *bar;    /* counts all lines as points; NULL = none */
 };
 
 /** The value of --format, or def if it is not given. It must be among names ("text|csv"); otherwise prints an

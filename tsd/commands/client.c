@@ -49,8 +49,8 @@ static int client_init(struct tsd_client *c, const char *host, const char *port,
     *c = (struct tsd_client){.fd = -1, .host = host, .port = port};
     ts_buf_init(&c->in, CLIENT_LINE_MAX);
     int64_t n;
-    if (ts_num_parse_int(ts_slice_str(port), &n, NULL) == 0 &&
-        (n < 1 || n > 65535)) /* getaddrinfo takes it modulo 65536 */
+    if (ts_num_parse_int(ts_slice_str(port), &n, NULL) < 0 || n < 1 ||
+        n > 65535) /* getaddrinfo takes it modulo 65536 */
         return ts_error_set(err, TS_EINVAL, "a port is a number from 1 to 65535, not %s", port);
     return 0;
 }

@@ -121,11 +121,13 @@ int tsd_check_run(const struct tsd_args *args);
 int tsd_check_refuse(const char *text);
 int tsd_query_run(const struct tsd_args *args);
 int tsd_import_run(const struct tsd_args *args);
+int tsd_replace_run(const struct tsd_args *args);
 int tsd_export_run(const struct tsd_args *args);
 int tsd_scan_cmd_run(const struct tsd_args *args);
 int tsd_delete_cmd_run(const struct tsd_args *args);
 int tsd_uid_run(const struct tsd_args *args);
 int tsd_metric_run(const struct tsd_args *args);
+int tsd_retention_run(const struct tsd_args *args);
 int tsd_mkmetric_run(const struct tsd_args *args);
 int tsd_last_run(const struct tsd_args *args);
 int tsd_search_run(const struct tsd_args *args);
@@ -139,10 +141,10 @@ int tsd_version_run(const struct tsd_args *args);
 int tsd_help_run(const struct tsd_args *args);
 
 /* Their options. */
-extern const struct ts_opt tsd_serve_opts[], tsd_query_opts[], tsd_import_opts[], tsd_export_opts[],
-    tsd_scan_opts[], tsd_delete_opts[], tsd_uid_opts[], tsd_mkmetric_opts[], tsd_search_opts[],
-    tsd_last_opts[], tsd_annotate_opts[], tsd_flush_opts[], tsd_fsck_opts[], tsd_collect_opts[],
-    tsd_hbase_opts[], tsd_copy_opts[], tsd_check_opts[], tsd_metrics_opts[], tsd_status_opts[],
-    tsd_top_opts[], tsd_version_opts[], tsd_help_opts[];
+extern const struct ts_opt tsd_serve_opts[], tsd_query_opts[], tsd_import_opts[], tsd_replace_opts[],
+    tsd_export_opts[], tsd_scan_opts[], tsd_delete_opts[], tsd_uid_opts[], tsd_mkmetric_opts[],
+    tsd_search_opts[], tsd_last_opts[], tsd_annotate_opts[], tsd_flush_opts[], tsd_fsck_opts[],
+    tsd_collect_opts[], tsd_retention_opts[], tsd_hbase_opts[], tsd_copy_opts[], tsd_check_opts[],
+    tsd_metrics_opts[], tsd_status_opts[], tsd_top_opts[], tsd_version_opts[], tsd_help_opts[];
 
 #endif

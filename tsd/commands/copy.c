@@ -73,7 +73,10 @@ static int take_sides(struct tsd_copy *c, struct ts_error *err)
 {
     const char *from = tsd_args_get(c->args, "from"), *to = tsd_args_get(c->args, "to");
     if (!from || !to)
-        return ts_error_set(err, TS_EINVAL, "copy needs --from and --to");
+        return ts_error_set(err, TS_EINVAL, "copy needs %s: one is hbase, the other a folder",
+                            from ? "--to"
+                            : to ? "--from"
+                                 : "--from and --to");
     bool of_hbase = strcmp(from, "hbase") == 0;
     c->to_hbase = strcmp(to, "hbase") == 0;
     c->dir = of_hbase ? to : from;
@@ -98,14 +101,35 @@ void tsd_copy_show(struct tsd_copy *c, int64_t next_ms)
     tsd_progress_set(&c->bar, c->at * TSD_COPY_STEPS + (uint64_t)(part * TSD_COPY_STEPS), c->n_points);
 }
 
+void tsd_copy_print_metric(struct ts_slice metric, struct ts_buf *out)
+{
+    struct sto_internal name;
+    if (!sto_internal_parse(metric, &name)) {
+        ts_buf_slice(out, metric);
+        return;
+    }
+    bool pre = name.detail.n && name.detail.p[name.detail.n - 1] == ':';
+    name.detail.n -= pre;
+    ts_buf_slice(out, name.metric);
+    if (name.detail.n)
+        ts_buf_printf(out, " (rollups %.*s%s)", (int)name.detail.n, name.detail.p,
+                      pre ? " of pre-aggregates" : "");
+    else
+        ts_buf_str(out, " (pre-aggregates)");
+}
+
 void tsd_copy_refuse(struct tsd_copy *c, const struct sto_remote_row *row, const char *why)
 {
     struct tsd_copy_refused *r = &c->refused;
     struct sto_internal internal;
     struct ts_buf names;
-    bool is_bucket = sto_internal_parse(row->series.metric, &internal);
+    bool is_bucket =
+        sto_internal_parse(row->series.metric, &internal) && internal.kind == STO_INTERNAL_HISTOGRAM;
     ts_buf_init(&names, 0);
-    ts_buf_slice(&names, is_bucket ? internal.metric : row->series.metric);
+    if (is_bucket)
+        ts_buf_slice(&names, internal.metric);
+    else
+        tsd_copy_print_metric(row->series.metric, &names);
     for (size_t i = 0; i < row->series.n_tags; i++)
         ts_buf_printf(&names, " %.*s=%.*s", (int)row->series.tags[i].k.n, row->series.tags[i].k.p,
                       (int)row->series.tags[i].v.n, row->series.tags[i].v.p);
@@ -184,36 +208,6 @@ static int close_store(struct tsd_copy *c, struct ts_error *err)
     return store ? sto_close(store, err) : 0;
 }
 
-/* The properties were reported when the keys of HBase were read. */
-static int on_property(void *arg, const char *name, struct ts_slice value, const struct ts_conf_key *key,
-                       const char *where, struct ts_error *err)
-{
-    (void)arg, (void)name, (void)value, (void)key, (void)where, (void)err;
-    return 0;
-}
-
-/* histograms_config is a key of the daemon, which the same files have. */
-static int take_codec(const struct tsd_args *args, struct sto_hbase_opts *out, struct ts_error *err)
-{
-    static const struct ts_conf_key *const tables[] = {tsd_conf_keys}, *const others[] = {
-                                                                           sto_conf_keys, tsd_hbase_conf_keys,
-                                                                           col_conf_keys, NULL};
-    const char *config = tsd_args_get(args, "config"), *opentsdb = tsd_args_get(args, "opentsdb-config");
-    struct ts_conf *conf = ts_conf_new(tables, 1);
-    struct tsd_histograms histograms = {0};
-    ts_conf_pass_over(conf, others);
-    int rc = opentsdb ? ts_conf_load_properties(conf, opentsdb, on_property, NULL, err) : 0;
-    if (rc == 0 && config)
-        rc = ts_conf_load_file(conf, config, err);
-    if (rc == 0)
-        rc = ts_conf_load_env(conf, err);
-    if (rc == 0)
-        rc = tsd_histograms_load(conf, &histograms, err);
-    out->histogram_codec = histograms.on ? histograms.codec : -1;
-    ts_conf_free(conf);
-    return rc;
-}
-
 /* --- the command --- */
 
 static int copy(struct tsd_copy *c, bool *out_same, struct ts_error *err)
@@ -273,7 +267,7 @@ int tsd_copy_run(const struct tsd_args *args)
     if (rc == 0)
         rc = tsd_hbase_take(args, &c.set, &c.memory, &err);
     if (rc == 0)
-        rc = take_codec(args, &c.set.opts, &err);
+        rc = tsd_hbase_daemon_keys(args, &c.set, &err);
     int code = rc < 0 ? tsd_usage(args, "%s", err.text) : run(&c);
     tsd_hbase_settings_release(&c.set);
     return code;

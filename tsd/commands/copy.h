@@ -1,5 +1,5 @@
 /*
- * copy.h - the parts of tsd copy: points, histograms and annotations from OpenTSDB's tables in HBase into a data folder, and back.
+ * copy.h - the parts of tsd copy: points, histograms, rollups and annotations from OpenTSDB's tables in HBase into a data folder, and back.
  *
  *   copy.c         options, both stores, the order of things
  *   copy_read.c    which metrics there are; points of either side, metric by metric
@@ -95,7 +95,8 @@ struct tsd_copy {
     struct sto_store *store;   /* NULL: --dry-run into a folder that does not exist */
     struct tsd_copy_state *state;
 
-    struct ts_slice *metrics; /* owned, names in names: the selected ones of the source, in byte order */
+    /* owned, names in names: the selected ones of the source, and internal ones of their rollups, in byte order */
+    struct ts_slice *metrics;
     size_t n_metrics, cap_metrics;
     size_t at;        /* metric being copied or compared */
     int64_t first_ms; /* time of its first slice */
@@ -117,6 +118,8 @@ struct sto_remote_call tsd_copy_call(struct tsd_copy *c);
 void tsd_copy_show(struct tsd_copy *c, int64_t next_ms);
 /** Is a row the bucket that every histogram has, so that its points are as many as the histograms of the series? */
 bool tsd_copy_is_every(const struct sto_remote_row *row);
+/** Append the name of a metric, of an internal one as "m (rollups 1h-sum)". */
+void tsd_copy_print_metric(struct ts_slice metric, struct ts_buf *out);
 /** Say on standard error that points of a row were not copied, unless many were said before. Any thread. */
 void tsd_copy_refuse(struct tsd_copy *c, const struct sto_remote_row *row, const char *why);
 

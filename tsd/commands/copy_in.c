@@ -109,7 +109,9 @@ static int put_row(struct in *in, const struct sto_remote_row *row, const struct
 static int on_row(void *arg, const struct sto_remote_row *row, struct ts_error *err)
 {
     struct in *in = arg;
-    int rc = put_row(in, row, NULL, err);
+    struct sto_internal name;
+    bool is_rollup = sto_internal_parse(row->series.metric, &name);
+    int rc = put_row(in, row, is_rollup ? &name.metric : NULL, err);
     in->c->n_points += rc > 0 ? row->cells->n : 0;
     return rc < 0 ? rc : 0;
 }

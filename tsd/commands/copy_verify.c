@@ -105,7 +105,7 @@ static void print_line(const struct tsd_copy *c, unsigned kind, const struct tsd
                        const struct tsd_copy_day *to, struct report *r, struct ts_buf *out)
 {
     bool same = from->n_points == to->n_points && from->check == to->check;
-    ts_buf_slice(out, c->metrics[c->at]);
+    tsd_copy_print_metric(c->metrics[c->at], out);
     ts_buf_str(out, kind == HISTOGRAMS ? " (histograms)\t" : "\t");
     print_day(from->day, out);
     ts_buf_printf(out, "\t%llu\t%016llx\t", (unsigned long long)from->n_points,
@@ -269,7 +269,7 @@ int tsd_copy_verify(struct tsd_copy *c, bool *out_same, struct ts_error *err)
         rc = tsd_copy_notes_global(c, on_global, &r.hbase, err);
     if (rc == 0)
         rc = tsd_copy_notes_of_folder(c, &r.folder, err);
-    if (rc == 0 && c->to_hbase)
+    if (rc == 0 && c->to_hbase && !c->set.opts.rollups)
         rc = count_rollups(c, &n_rollups, err);
     if (rc < 0)
         return rc;
@@ -278,7 +278,8 @@ int tsd_copy_verify(struct tsd_copy *c, bool *out_same, struct ts_error *err)
     *out_same =
         r.n_different == 0 && same_notes(&r) && (c->to_hbase || say_left_out(c, &left)) && n_rollups == 0;
     if (n_rollups)
-        tsd_say("%llu points of rollups were not copied", (unsigned long long)n_rollups);
+        tsd_say("%llu points of rollups were not copied: rollups and rollups_config do not name their tables",
+                (unsigned long long)n_rollups);
     return 0;
 }
 
@@ -315,7 +316,8 @@ static int plan_out(struct tsd_copy *c, struct ts_slice metric, struct ts_buf *o
     for (size_t i = 0; i < p.days.n; i++)
         n_points += p.days.list[i].n_points;
     if (rc == 0 && p.days.n) {
-        ts_buf_printf(out, "%.*s\t%llu series\t", (int)metric.n, metric.p, (unsigned long long)p.n_series);
+        tsd_copy_print_metric(metric, out);
+        ts_buf_printf(out, "\t%llu series\t", (unsigned long long)p.n_series);
         print_day(p.days.list[0].day, out);
         ts_buf_str(out, " to ");
         print_day(p.days.list[p.days.n - 1].day, out);
@@ -366,7 +368,8 @@ static int plan_in(struct tsd_copy *c, struct ts_slice metric, struct ts_buf *ou
         .metric = metric, .from_ms = first_ms, .to_ms = (last_day + 1) * TS_DAY_MS - 1, .series_only = true};
     f.to_ms = f.to_ms < c->to_ms ? f.to_ms : c->to_ms;
     TS_TRY(c->remote->ops->fetch(c->remote, &f, &call, on_plan_series, &n_series, err));
-    ts_buf_printf(out, "%.*s\t%llu series\t", (int)metric.n, metric.p, (unsigned long long)n_series);
+    tsd_copy_print_metric(metric, out);
+    ts_buf_printf(out, "\t%llu series\t", (unsigned long long)n_series);
     print_day(ts_floor_div(first_ms, TS_DAY_MS), out);
     ts_buf_str(out, " to ");
     print_day(last_day, out);

@@ -7,9 +7,13 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "tsd/commands/answer.h"
+#include "tsd/commands/status.h"
 #include "tsd/format/lines.h"
 
 #include <string.h>
+#include <unistd.h>
+
+#define EXPORT_COUNT_MS 5000 /* of the request for the number of points */
 
 const struct ts_opt tsd_export_opts[] = {
     TSD_ANSWER_OPTS,
@@ -54,7 +58,67 @@ struct export_run {
     struct tsd_answer answer;    /* daemon or folder */
     struct tsd_lines_spec *spec; /* what is wanted */
     struct ts_sink *sink;        /* --data: where lines go */
+    struct tsd_progress bar;     /* on standard error */
 };
+
+/* Points of files and memstores, of the figures of a folder. */
+static void export_figure(void *arg, const char *name, uint64_t value)
+{
+    uint64_t *n = arg;
+    if (strcmp(name, "files.points") == 0 || strcmp(name, "memstore.points") == 0)
+        *n += value;
+}
+
+/* About how many lines there will be; 0 = unknown. Rollups and buckets of histograms count as points, so this is a guess where there are any. */
+static uint64_t export_all(const struct export_run *r)
+{
+    const struct tsd_lines_spec *spec = r->spec;
+    struct ts_error err = {0};
+    uint64_t n = 0;
+    double points = 0;
+    json_t *root;
+    if (spec->n_tags || spec->from_ms != STO_MIN_TS_MS || spec->to_ms != STO_MAX_TS_MS)
+        return 0;
+    if (r->answer.store) {
+        if (!spec->metric.n)
+            sto_stats(r->answer.store, export_figure, &n);
+        return n;
+    }
+    struct ts_buf path;
+    ts_buf_init(&path, 0);
+    (void)ts_buf_str(&path, spec->metric.n ? "/api/tsd/metric?metric=" : "/api/tsd/status");
+    ts_buf_uri(&path, spec->metric);
+    (void)ts_buf_char(&path, 0);
+    if (tsd_client_json(r->answer.args, path.p, EXPORT_COUNT_MS, &root, &err) == 0) {
+        if (!json_is_object(json_object_get(root, "remote"))) /* it may have points that are not here */
+            points = tsd_status_num(root, spec->metric.n ? "points" : "totals.points", 0);
+        json_decref(root);
+    }
+    ts_buf_release(&path);
+    return points > 0 ? (uint64_t)points : 0;
+}
+
+/* Show the progress where nothing else is drawn: lines go to a file or another program. */
+static void export_begin(struct export_run *r)
+{
+    tsd_progress_begin(&r->bar, 0);
+    r->bar.on &= !isatty(STDOUT_FILENO);
+    if (!r->bar.on)
+        return;
+    r->bar.all_bytes = export_all(r);
+    r->answer.bar = &r->bar;
+}
+
+/* Remove it, and say how much it was. */
+static void export_end(struct export_run *r, int rc)
+{
+    char count[32], rate[32];
+    double s = tsd_progress_s(&r->bar);
+    tsd_progress_clear(&r->bar);
+    if (r->bar.on && rc == 0)
+        tsd_say("%s lines in %.2f s (%s lines/s)", tsd_count_text(r->bar.n_points, count), s,
+                tsd_count_text(s > 0 ? (uint64_t)((double)r->bar.n_points / s) : 0, rate));
+}
 
 static int export_emit(void *arg, struct ts_slice text, struct ts_error *err)
 {
@@ -97,10 +161,13 @@ static int export_run(const struct tsd_args *args, struct export_run *r)
     struct ts_error err = {0};
     int rc = tsd_answer_open(&r->answer, args, TSD_LOCAL_READ, &err);
     if (rc == 0)
+        export_begin(r);
+    if (rc == 0)
         rc = r->answer.store ? tsd_answer_local(&r->answer, export_local, r, NULL, &err)
                              : export_remote(r, &err);
     if (rc == 0)
         rc = tsd_answer_end(&r->answer, &err);
+    export_end(r, rc);
     return tsd_answer_close(&r->answer, rc, &err);
 }
 

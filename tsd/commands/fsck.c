@@ -230,6 +230,7 @@ int tsd_fsck_run(const struct tsd_args *args)
     ts_log_set_level(TS_LOG_ERROR);
     ts_buf_init(&r.out, 0);
     tsd_progress_begin(&r.progress, 0);
+    r.progress.in_bytes = true;
     int rc = sto_fsck(&opts, &res, &err);
     tsd_progress_clear(&r.progress);
     if (rc == 0 && !r.quiet)

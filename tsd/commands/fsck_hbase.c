@@ -25,6 +25,7 @@
 struct run {
     const struct tsd_args *args;
     bool json, markdown, quiet, verbose;
+    bool has_rollups;           /* tables of rollups are configured */
     struct tsd_markdown report; /* --format markdown */
     struct sto_hbase_check_opts opts;
     struct sto_hbase_check_result res;
@@ -202,6 +203,13 @@ static void put_faults(struct run *r)
     }
 }
 
+/* Is it rather the configuration that is wrong? */
+static bool is_misread(const struct run *r)
+{
+    uint64_t n_odd = r->res.n_found[STO_HBASE_BAD_KEY] + r->res.n_found[STO_HBASE_WRONG_SALT];
+    return n_odd >= STO_HBASE_SAMPLE_MIN && n_odd > r->res.n_rows / 2;
+}
+
 static void put_text_summary(struct run *r)
 {
     char n[5][32];
@@ -209,10 +217,13 @@ static void put_text_summary(struct run *r)
     put_faults(r);
     if (r->quiet)
         return;
-    ts_buf_printf(&r->out, "%s names, %s rows, %s cells, %s points, %s annotations\n",
+    ts_buf_printf(&r->out, "%s names, %s rows, %s cells, %s points, %s annotations",
                   tsd_count_text(r->res.n_names, n[0]), tsd_count_text(r->res.n_rows, n[1]),
                   tsd_count_text(r->res.n_cells, n[2]), tsd_count_text(r->res.n_points, n[3]),
                   tsd_count_text(r->res.n_annotations, n[4]));
+    if (r->has_rollups)
+        ts_buf_printf(&r->out, ", %s rollups", tsd_count_text(r->res.n_rollups, n[0]));
+    ts_buf_char(&r->out, '\n');
     if (r->opts.fixes & STO_HBASE_COMPACT)
         ts_buf_printf(&r->out, "%s rows became one column\n", tsd_count_text(r->res.n_compacted, n[0]));
     if (r->res.n_too_new)
@@ -220,6 +231,11 @@ static void put_text_summary(struct run *r)
                       tsd_count_text(r->res.n_too_new, n[0]));
     if (!damage)
         ts_buf_str(&r->out, "clean\n");
+    else if (is_misread(r))
+        ts_buf_str(&r->out,
+                   "most rows have keys that do not fit hbase_salt_width, hbase_salt_buckets and the widths "
+                   "of ids: it is likelier that these "
+                   "are not the numbers with which the tables were made; repair nothing before you know\n");
     else if (!r->opts.fixes)
         ts_buf_printf(&r->out, "%" PRIu64 " fault%s; run it again with --fix\n", damage,
                       damage == 1 ? "" : "s");
@@ -242,6 +258,7 @@ static void put_json_summary(struct run *r)
                   {"points", r->res.n_points},
                   {"annotations", r->res.n_annotations},
                   {"histograms", r->res.n_histograms},
+                  {"rollups", r->res.n_rollups},
                   {"compacted", r->res.n_compacted},
                   {"too_new", r->res.n_too_new}};
     uint64_t left, damage = count_damage(r, &left);
@@ -268,13 +285,33 @@ static void put_json_summary(struct run *r)
 
 /* --- the command --- */
 
+/* With other salts or widths than those of the table every row is one of no series, and would be deleted. */
+static int may_delete_rows(const struct run *r, const struct tsd_hbase_tables *t, struct ts_error *err)
+{
+    struct sto_hbase_sample keys;
+    if (!(r->opts.fixes & (STO_HBASE_DELETE_ROWS | STO_HBASE_DELETE_ORPHANS)))
+        return 0;
+    TS_TRY(sto_hbase_sample_keys(t->remote, &t->call, &keys, err));
+    if (!sto_hbase_sample_is_odd(&keys))
+        return 0;
+    return ts_error_set(
+        err, TS_EINVAL,
+        "%u of the first %u rows of the table have keys that do not fit hbase_salt_width, "
+        "hbase_salt_buckets and the widths of ids: name the numbers with which the tables were made. "
+        "Nothing was changed, since --delete rows and orphans would delete what they do not fit",
+        keys.n_odd, keys.n_rows);
+}
+
 static int check(struct run *r, struct tsd_hbase_tables *t, struct ts_error *err)
 {
     bool part = r->opts.metric.n || r->opts.from_ms != INT64_MIN || r->opts.to_ms != INT64_MAX;
+    TS_TRY(may_delete_rows(r, t, err));
     tsd_progress_begin(&r->progress, 0);
     int rc = part ? 0 : sto_hbase_check_ids(t->remote, &r->opts, &t->call, &r->res, err);
     if (rc == 0)
         rc = sto_hbase_check_data(t->remote, &r->opts, &t->call, &r->res, err);
+    if (rc == 0)
+        rc = sto_hbase_check_rollups(t->remote, &r->opts, &t->call, &r->res, err);
     tsd_progress_clear(&r->progress);
     return rc;
 }
@@ -310,6 +347,7 @@ int tsd_fsck_hbase_run(const struct tsd_args *args)
     ts_log_set_level(TS_LOG_ERROR);
     ts_buf_init(&r.out, 0);
     int rc = check(&r, &t, &err);
+    r.has_rollups = t.set.rollups != NULL;
     tsd_hbase_tables_close(&t);
     if (rc == 0) {
         (r.json ? put_json_summary : put_text_summary)(&r);

@@ -23,7 +23,8 @@ const struct ts_opt tsd_hbase_opts[] = {
     TSD_HBASE_OPTS,
     {.name = "split",
      .arg = "WHERE",
-     .help = "create-tables: divide the data table by salt, by metric, or at keys in hexadecimal digits "
+     .help = "create-tables: divide the data table and those of rollups by salt, by metric, or at keys in "
+             "hexadecimal digits "
              "separated by commas, such as 01,02,0380. Default: one region."},
     {.name = "metrics",
      .arg = "N",
@@ -67,6 +68,7 @@ int tsd_hbase_take(const struct tsd_args *args, struct tsd_hbase_settings *set, 
 static int take_keys(struct tsd_hbase_run *run, struct ts_error *err)
 {
     TS_TRY(tsd_hbase_take(run->args, &run->set, &run->memory, err));
+    TS_TRY(tsd_hbase_daemon_keys(run->args, &run->set, err));
     sto_hbase_table_list_init(&run->list, &run->memory);
     return 0;
 }
@@ -157,6 +159,7 @@ static int plan(struct tsd_hbase_run *run, bool creates, struct ts_error *err)
     uint8_t *bytes = NULL;
     want.names = run->set.opts.tables;
     want.schema = run->set.opts.schema;
+    want.rollups = run->set.rollups;
     int rc = take_request(run->args, &want, err);
     if (rc == 0 && want.split == STO_HBASE_SPLIT_KEYS)
         rc = take_split_keys(tsd_args_get(run->args, "split"), &keys, &bytes, &want.n_keys, err);
@@ -188,7 +191,7 @@ static int create_tables(struct tsd_hbase_run *run, struct ts_error *err)
         return no_gateway(run, err);
     if (!run->dry_run) {
         opts.timeout_ms = CREATE_MS;
-        opts.call_ms = STO_HBASE_N_TABLES * CREATE_MS;
+        opts.call_ms = (int64_t)run->list.n * CREATE_MS;
     }
     struct sto_hbase_access *a = sto_hbase_access_new(&opts);
     int rc = (run->dry_run ? sto_hbase_tables_look : sto_hbase_tables_create)(a, &call, &run->list, err);
@@ -250,14 +253,15 @@ static int status(struct tsd_hbase_run *run, struct ts_error *err)
     const char *host, *port;
     char where[300];
     bool answers = probe(run, true) > 0;
-    int rc = answers ? look_at_tables(run, err) : no_gateway(run, err);
+    int rc = answers ? look_at_tables(run, err)
+                     : ts_error_set(err, run->why[0].code, "no gateway of HBase answers");
     ts_buf_init(&stats, 0);
     tsd_client_where(run->args, &host, &port);
     (void)snprintf(where, sizeof where, "%.255s:%s", host, port);
     bool daemon = look_at_daemon(run->args, &stats, &note);
     tsd_hbase_print_status(run, rc == 0, where, ts_buf_get(&stats), note.code ? note.text : "");
     ts_buf_release(&stats);
-    for (size_t i = 0; i < STO_HBASE_N_TABLES && rc == 0; i++)
+    for (size_t i = 0; i < run->list.n && rc == 0; i++)
         if (!run->list.tables[i].exists)
             rc =
                 ts_error_set(err, TS_ENOTFOUND, "table %s does not exist; tsd hbase create-tables creates it",

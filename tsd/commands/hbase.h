@@ -2,7 +2,7 @@
  * hbase.h - what the forms of tsd hbase, and other commands over HBase's tables, share: how HBase is reached, and text in aligned columns.
  *
  * Threads    the main thread
- * Not here   the forms (hbase.c, hbase_print.c, fsck_hbase.c, uid_hbase.c)
+ * Not here   the forms (hbase.c, hbase_print.c, fsck_hbase.c, uid_hbase.c, treesync.c)
  */
 #ifndef TSD_COMMANDS_HBASE_H
 #define TSD_COMMANDS_HBASE_H
@@ -35,6 +35,9 @@ int tsd_hbase_probe(const struct tsd_hbase_settings *set, struct ts_error *err);
  *  @return 0; TS_EINVAL with one sentence. set is released with tsd_hbase_settings_release */
 int tsd_hbase_take(const struct tsd_args *args, struct tsd_hbase_settings *set, struct ts_budget *memory,
                    struct ts_error *err);
+/** Keys of the daemon that the same files have: the codec of histograms and the tables of rollups, for settings that were loaded. 0; TS_EINVAL with one
+ * sentence; others. */
+int tsd_hbase_daemon_keys(const struct tsd_args *args, struct tsd_hbase_settings *set, struct ts_error *err);
 /** Set the keys of these options in conf, and remote = hbase. */
 int tsd_hbase_set_keys(const struct tsd_args *args, struct ts_conf *conf, struct ts_error *err);
 
@@ -61,6 +64,10 @@ int tsd_hbase_store_open(const struct tsd_args *args, struct tsd_hbase_tables *t
 int tsd_fsck_hbase_run(const struct tsd_args *args);
 /** tsd uid --hbase. Returns an exit code. */
 int tsd_uid_hbase_run(const struct tsd_args *args);
+
+/** Store branches and leaves of all enabled trees, or of one (tree not 0), for all series that have metadata; what was done is appended to out, also after
+ * an error. The call may be repeated. TS_ENOTFOUND: there is no such tree; others of storage/remote.h. */
+int tsd_treesync_hbase(struct tsd_hbase_tables *t, uint16_t tree, struct ts_buf *out, struct ts_error *err);
 
 /* One run. */
 struct tsd_hbase_run {

@@ -38,6 +38,37 @@ int tsd_hbase_set_keys(const struct tsd_args *args, struct ts_conf *conf, struct
     return ts_conf_set(conf, "remote", TS_SLICE_LIT("hbase"), "the command", err);
 }
 
+/* The properties were reported when the keys of HBase were read. */
+static int on_property(void *arg, const char *name, struct ts_slice value, const struct ts_conf_key *key,
+                       const char *where, struct ts_error *err)
+{
+    (void)arg, (void)name, (void)value, (void)key, (void)where, (void)err;
+    return 0;
+}
+
+int tsd_hbase_daemon_keys(const struct tsd_args *args, struct tsd_hbase_settings *set, struct ts_error *err)
+{
+    static const struct ts_conf_key *const daemon[] = {tsd_conf_keys}, *const others[] = {
+                                                                           sto_conf_keys, tsd_hbase_conf_keys,
+                                                                           col_conf_keys, NULL};
+    const char *config = tsd_args_get(args, "config"), *opentsdb = tsd_args_get(args, "opentsdb-config");
+    struct ts_conf *conf = ts_conf_new(daemon, 1);
+    struct tsd_histograms histograms = {0};
+    ts_conf_pass_over(conf, others);
+    int rc = opentsdb ? ts_conf_load_properties(conf, opentsdb, on_property, NULL, err) : 0;
+    if (rc == 0 && config)
+        rc = ts_conf_load_file(conf, config, err);
+    if (rc == 0)
+        rc = ts_conf_load_env(conf, err);
+    if (rc == 0)
+        rc = tsd_histograms_load(conf, &histograms, err);
+    if (rc == 0)
+        rc = tsd_hbase_load_rollups(conf, set, err);
+    set->opts.histogram_codec = histograms.on ? histograms.codec : -1;
+    ts_conf_free(conf);
+    return rc;
+}
+
 static int load(struct tsd_hbase_tables *t, const struct tsd_args *args, struct ts_error *err)
 {
     const char *config = tsd_args_get(args, "config"), *opentsdb = tsd_args_get(args, "opentsdb-config");
@@ -50,6 +81,7 @@ static int load(struct tsd_hbase_tables *t, const struct tsd_args *args, struct 
     TS_TRY(ts_conf_load_env(t->conf, err));
     TS_TRY(tsd_hbase_set_keys(args, t->conf, err));
     TS_TRY(tsd_hbase_load(t->conf, &t->set, err));
+    TS_TRY(tsd_hbase_daemon_keys(args, &t->set, err));
     t->set.opts.access.gateways = t->set.gateways;
     ts_budget_init(&t->memory, "hbase", "hbase_memory_bytes", NULL, t->set.memory_bytes);
     t->set.opts.access.memory = &t->memory;

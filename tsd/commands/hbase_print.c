@@ -79,7 +79,7 @@ static void text_tables(struct tsd_hbase_run *run, bool plans)
     struct ts_buf text;
     ts_buf_init(&text, 0);
     ts_buf_str(&text, "TABLE\tROLE\tSTATE\tREGIONS\tSERVERS\tFAMILIES\n");
-    for (size_t i = 0; i < STO_HBASE_N_TABLES; i++) {
+    for (size_t i = 0; i < run->list.n; i++) {
         const struct sto_hbase_table *t = &run->list.tables[i];
         bool planned = plans && !t->exists;
         const struct sto_thrift_family *f = planned ? t->wanted : t->families;
@@ -92,7 +92,7 @@ static void text_tables(struct tsd_hbase_run *run, bool plans)
     }
     put_table(run, ts_buf_get(&text));
     ts_buf_release(&text);
-    for (size_t i = 0; i < STO_HBASE_N_TABLES; i++)
+    for (size_t i = 0; i < run->list.n; i++)
         if (*run->list.tables[i].difference)
             ts_buf_printf(&run->out, "%s exists and is left as it is: %s\n", run->list.tables[i].name,
                           run->list.tables[i].difference);
@@ -100,11 +100,15 @@ static void text_tables(struct tsd_hbase_run *run, bool plans)
 
 static void text_splits(struct tsd_hbase_run *run)
 {
-    const struct sto_hbase_table *t = &run->list.tables[0];
+    const struct sto_hbase_table *t = &run->list.tables[0]; /* those of rollups have the same */
     char hex[2 * STO_HBASE_MAX_SPLIT_BYTES];
-    if (t->exists || !t->n_splits)
+    size_t n = 0;
+    for (size_t i = 0; i < run->list.n; i++)
+        if (!run->list.tables[i].exists && run->list.tables[i].n_splits)
+            ts_buf_printf(&run->out, "%s%s", n++ ? ", " : "split keys of ", run->list.tables[i].name);
+    if (n == 0)
         return;
-    ts_buf_printf(&run->out, "split keys of %s:", t->name);
+    ts_buf_char(&run->out, ':');
     for (size_t i = 0; i < t->n_splits; i++) {
         sto_hbase_hex_print(t->splits[i], hex);
         ts_buf_printf(&run->out, "%s%.*s", i ? "," : " ", (int)(2 * t->splits[i].n), hex);
@@ -181,7 +185,7 @@ static void json_table(struct ts_json *j, const struct tsd_hbase_run *run, const
 static void json_tables(struct ts_json *j, const struct tsd_hbase_run *run, bool plans)
 {
     ts_json_member_arr(j, "tables");
-    for (size_t i = 0; i < STO_HBASE_N_TABLES; i++)
+    for (size_t i = 0; i < run->list.n; i++)
         json_table(j, run, &run->list.tables[i], plans);
     ts_json_arr_end(j);
 }
@@ -233,13 +237,13 @@ static void text_servers(struct tsd_hbase_run *run)
 {
     struct ts_buf text;
     size_t n_regions = 0;
-    for (size_t i = 0; i < STO_HBASE_N_TABLES; i++)
+    for (size_t i = 0; i < run->list.n; i++)
         n_regions += run->list.tables[i].n_regions;
     if (n_regions == 0)
         return;
     ts_buf_init(&text, 0);
     ts_buf_str(&text, "SERVER\tTABLE\tREGIONS\n");
-    for (size_t i = 0; i < STO_HBASE_N_TABLES; i++) {
+    for (size_t i = 0; i < run->list.n; i++) {
         const struct sto_hbase_table *t = &run->list.tables[i];
         for (size_t k = 0; k < t->n_regions; k++) {
             size_t n = regions_of(t, k);

@@ -8,6 +8,7 @@
 
 #include "base/num.h"
 #include "tsd/commands/client.h"
+#include "tsd/commands/importbulk.h"
 #include "tsd/commands/importformat.h"
 
 #include <signal.h>
@@ -27,33 +28,18 @@ const struct ts_opt tsd_import_opts[] = {
     {.name = "config",
      .arg = "FILE",
      .help = "With --data: the daemon's configuration, for its rules of names and its storage keys."},
-    {.name = "format",
-     .arg = "auto|put|csv|tsv|fixed|influx|openmetrics|promdump|jsonl",
-     .help = "What the files hold, see below. Default auto: by the first lines of each file."},
-    {.name = "csv",
-     .arg = "MAPPING",
-     .help = "What the columns of csv and tsv are: time={0},metric=NAME,value={1},TAG={2}; see below."},
-    {.name = "fixed", .arg = "MAPPING", .help = "The same for fixed widths: TAG={1-11}, characters 1 to 11."},
-    {.name = "delimiter", .arg = "CHAR", .help = "Of csv, between columns; tab is one too. Default: comma."},
-    {.name = "skip", .arg = "N", .help = "Lines to leave out at the start of each file. Default 0."},
-    {.name = "missing",
-     .arg = "WORDS",
-     .help = "Values that mean there is none, with commas between, besides NA, N/A, NaN, null, none and "
-             "nothing."},
-    {.name = "tag",
-     .arg = "KEY=VALUE",
-     .help = "A tag of every point; may stand several times. Not of put lines."},
-    {.name = "time-unit",
-     .arg = "s|ms|us|ns",
+    TSD_IMPORT_FORMAT_OPTS,
+    {.name = "bulk",
+     .help = "Sort beside the daemon, on its machine, and hand sorted files over at the end, all at once; an "
+             "import that was "
+             "interrupted continues when the command is repeated. For large amounts."},
+    TSD_IMPORT_MEMORY_OPT,
+    {.name = "list", .help = "With --bulk, without files: the bulk loads that there are."},
+    {.name = "cancel",
+     .arg = "ID",
      .help =
-         "Unit of times that are numbers. Default: of influx ns, of promdump ms, of others by their size."},
-    {.name = "tz", .arg = "ZONE", .help = "Zone of times that name none. Default UTC."},
-    {.name = "max-line",
-     .arg = "BYTES",
-     .help = "Longest line of formats other than put, and longest record of csv. Default 1M, at most 16M."},
-    {.name = "dry-run",
-     .help = "Print the first points as put lines and what is wrong, and store nothing; no daemon is asked."},
-    {.name = "max-errors", .arg = "N", .help = "Most bad lines to list; all are counted. Default 20."},
+         "With --bulk, without files: give up the bulk load that --list shows as ID, and remove its folder."},
+    TSD_IMPORT_REPORT_OPTS,
     {.name = NULL},
 };
 
@@ -203,20 +189,28 @@ bool tsd_import_interrupted(void)
 }
 
 /* A file that can't be read costs the others nothing. */
-static int import_file(struct tsd_import *im, const struct tsd_import_to *to, void *sink, const char *path,
+static int import_file(struct tsd_import *im, const struct tsd_import_to *to, void *sink, size_t index,
                        struct ts_error *err)
 {
+    const char *path = im->args->words[index];
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
     struct ts_error file_err = {0};
     struct ts_slice piece;
     uint64_t line = 1;
+    if (to->begin_file && !to->begin_file(sink, index)) {
+        struct stat st;
+        im->before_bytes += stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+        return 0;
+    }
     int rc = ts_lines_open(path, &im->lines, &file_err);
     while (rc == 0 && (rc = ts_lines_next(im->lines, &piece, &file_err)) > 0) {
         rc = to->take(sink, name, piece, &line, err);
         if (rc == 0 && tsd_import_interrupted())
-            rc = ts_error_set(err, TS_ECANCELLED,
-                              "interrupted in line %llu of %.100s: lines before it may be stored",
-                              (unsigned long long)line, name);
+            rc = ts_error_set(err, TS_ECANCELLED, "interrupted in line %llu of %.100s: %s",
+                              (unsigned long long)line, name,
+                              im->points_to == &tsd_import_bulk
+                                  ? "nothing is stored yet; the same command continues the import"
+                                  : "lines before it may be stored");
         if (rc < 0)
             break;
         tsd_import_show(im);
@@ -269,9 +263,13 @@ static void import_report(struct tsd_import *im)
     if (im->n_timeless)
         tsd_say("%s point%s no time and got that at which the import began",
                 tsd_count_text(im->n_timeless, listed), im->n_timeless == 1 ? " had" : "s had");
+    if (im->replaced)
+        tsd_say("%s point%s replaced", tsd_count_text(im->n_replaced, listed),
+                im->n_replaced == 1 ? " was" : "s were");
     if (im->points_to == &tsd_import_dry)
         tsd_say("%s point%s would be stored; this was a dry run", points, im->n_points == 1 ? "" : "s");
-    else
+    else if (im->replaced ||
+             !tsd_args_has(im->args, "series")) /* of a replacement all is stored or nothing */
         tsd_say("%s point%s in %.2f s (%s points/s)", points, im->n_points == 1 ? "" : "s", s, rate);
 }
 
@@ -287,7 +285,7 @@ int tsd_import_files(struct tsd_import *im, const struct tsd_import_to *to)
     (void)sigaction(SIGINT, &action, &old);
     tsd_progress_begin(&im->bar, import_all_bytes(im->args));
     for (size_t i = 0; rc == 0 && i < im->args->n_words; i++)
-        rc = import_file(im, to, sink, im->args->words[i], &err);
+        rc = import_file(im, to, sink, i, &err);
     if (rc == 0)
         rc = to->finish(sink, &err);
     int close_rc = to->close(sink, &close_err);
@@ -300,16 +298,30 @@ int tsd_import_files(struct tsd_import *im, const struct tsd_import_to *to)
     return im->n_bad || im->n_bad_files ? TSD_EXIT_FAILED : TSD_EXIT_OK;
 }
 
+static int import_manage(const struct tsd_args *args)
+{
+    if (!tsd_args_has(args, "bulk") || args->n_words ||
+        (tsd_args_has(args, "list") && tsd_args_has(args, "cancel")))
+        return tsd_usage(args,
+                         "write tsd import --bulk --list, or tsd import --bulk --cancel ID, without files");
+    return tsd_client_or_data(args) == TSD_EXIT_OK ? tsd_import_bulk_manage(args) : TSD_EXIT_USAGE;
+}
+
 int tsd_import_run(const struct tsd_args *args)
 {
     struct tsd_import im = {.args = args};
     const char *data = tsd_args_get(args, "data");
+    if (tsd_args_has(args, "list") || tsd_args_has(args, "cancel"))
+        return import_manage(args);
     if (args->n_words == 0)
         return tsd_usage(args, "name the files to import; - is standard input");
     if (tsd_client_or_data(args) != TSD_EXIT_OK || tsd_import_listed(&im) != TSD_EXIT_OK)
         return TSD_EXIT_USAGE;
     struct tsd_import_format format;
+    if (tsd_args_has(args, "bulk-memory") && !tsd_args_has(args, "bulk"))
+        return tsd_usage(args, "--bulk-memory goes with --bulk");
     im.points_to = tsd_args_has(args, "dry-run") ? &tsd_import_dry
+                   : tsd_args_has(args, "bulk")  ? &tsd_import_bulk
                    : data                        ? &tsd_import_store
                                                  : &tsd_import_tcp;
     im.format = &format;

@@ -29,10 +29,12 @@ struct tsd_import {
     uint64_t before_bytes;       /* size of the files that are done */
     struct ts_lines *lines;      /* the current file */
     uint64_t n_points;           /* taken */
-    uint64_t n_bad;              /* lines refused */
-    uint64_t n_bad_files;        /* files that could not be read to their end */
-    uint64_t max_listed;         /* bad lines that are printed */
-    const char *host, *port;     /* of the daemon; NULL = from tsd_client_where */
+    bool replaced;               /* they replaced n_replaced points */
+    uint64_t n_replaced;
+    uint64_t n_bad;          /* lines refused */
+    uint64_t n_bad_files;    /* files that could not be read to their end */
+    uint64_t max_listed;     /* bad lines that are printed */
+    const char *host, *port; /* of the daemon; NULL = from tsd_client_where */
     const struct tsd_import_to
         *points_to; /* for sinks that turn lines into points: their destination; else NULL */
     struct tsd_import_format *format; /* for tsd_import_format */
@@ -47,6 +49,8 @@ struct tsd_import {
 struct tsd_import_to {
     /* Connect or open; *out_sink is given to the others. */
     int (*open)(struct tsd_import *im, void **out_sink, struct ts_error *err);
+    /* The index-th file begins; false: nothing of it is wanted. NULL: every file is. */
+    bool (*begin_file)(void *sink, size_t index);
     /* Take whole lines; *line is the number of the first one and grows by their number. Refused lines go to
      * tsd_import_bad; < 0: nothing more can be taken. file stays valid to the end. */
     int (*take)(void *sink, const char *file, struct ts_slice lines, uint64_t *line, struct ts_error *err);
@@ -74,6 +78,52 @@ static inline uint64_t tsd_import_number(const struct tsd_import *im, uint64_t l
 }
 /** Show the progress. */
 void tsd_import_show(struct tsd_import *im);
+/* Options of commands that read files of points. */
+#define TSD_IMPORT_FORMAT_OPTS                                                                               \
+    {.name = "format",                                                                                       \
+     .arg = "auto|put|csv|tsv|fixed|influx|openmetrics|promdump|jsonl",                                      \
+     .help = "What the files hold, see below. Default auto: by the first lines of each file."},              \
+        {.name = "csv",                                                                                      \
+         .arg = "MAPPING",                                                                                   \
+         .help = "What the columns of csv and tsv are: time={0},metric=NAME,value={1},TAG={2}; see below."}, \
+        {.name = "fixed",                                                                                    \
+         .arg = "MAPPING",                                                                                   \
+         .help = "The same for fixed widths: TAG={1-11}, characters 1 to 11."},                              \
+        {.name = "delimiter",                                                                                \
+         .arg = "CHAR",                                                                                      \
+         .help = "Of csv, between columns; tab is one too. Default: comma."},                                \
+        {.name = "skip", .arg = "N", .help = "Lines to leave out at the start of each file. Default 0."},    \
+        {.name = "missing",                                                                                  \
+         .arg = "WORDS",                                                                                     \
+         .help =                                                                                             \
+             "Values that mean there is none, with commas between, besides NA, N/A, NaN, null, none and "    \
+             "nothing."},                                                                                    \
+        {.name = "tag",                                                                                      \
+         .arg = "KEY=VALUE",                                                                                 \
+         .help = "A tag of every point; may stand several times. Not of put lines."},                        \
+        {.name = "time-unit",                                                                                \
+         .arg = "s|ms|us|ns",                                                                                \
+         .help = "Unit of times that are numbers. Default: of influx ns, of promdump ms, of others by "      \
+                 "their size."},                                                                             \
+        {.name = "tz", .arg = "ZONE", .help = "Zone of times that name none. Default UTC."},                 \
+    {                                                                                                        \
+        .name = "max-line", .arg = "BYTES",                                                                  \
+        .help =                                                                                              \
+            "Longest line of formats other than put, and longest record of csv. Default 1M, at most 16M."    \
+    }
+#define TSD_IMPORT_MEMORY_OPT                                                                                \
+    {                                                                                                        \
+        .name = "bulk-memory", .arg = "BYTES",                                                               \
+        .help = "Memory for sorting. Default 512M, or a quarter of the machine's memory if that is less."    \
+    }
+#define TSD_IMPORT_REPORT_OPTS                                                                               \
+    {.name = "dry-run",                                                                                      \
+     .help =                                                                                                 \
+         "Print the first points as put lines and what is wrong, and store nothing; no daemon is asked."},   \
+    {                                                                                                        \
+        .name = "max-errors", .arg = "N", .help = "Most bad lines to list; all are counted. Default 20."     \
+    }
+
 /* Kinds of lines. */
 enum tsd_import_kind { TSD_IMPORT_NOTHING, TSD_IMPORT_POINT, TSD_IMPORT_ROLLUP, TSD_IMPORT_HISTOGRAM };
 /** First word of such lines in the line protocol, with a blank behind. */

@@ -184,6 +184,14 @@ static void format_file_end(struct format_sink *s)
     s->row = NULL;
 }
 
+static bool format_begin_file(void *sink, size_t index)
+{
+    struct format_sink *s = sink;
+    format_file_end(s); /* of the file before, whose last lines belong to it */
+    s->row = NULL;
+    return !s->to->begin_file || s->to->begin_file(s->points, index);
+}
+
 static int format_take(void *sink, const char *file, struct ts_slice lines, uint64_t *line,
                        struct ts_error *err)
 {
@@ -230,8 +238,11 @@ static int format_close(void *sink, struct ts_error *err)
     return rc;
 }
 
-const struct tsd_import_to tsd_import_format = {
-    .open = format_open, .take = format_take, .finish = format_finish, .close = format_close};
+const struct tsd_import_to tsd_import_format = {.open = format_open,
+                                                .begin_file = format_begin_file,
+                                                .take = format_take,
+                                                .finish = format_finish,
+                                                .close = format_close};
 
 /* --- options --- */
 

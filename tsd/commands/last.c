@@ -40,6 +40,17 @@ static bool last_series(const struct tsd_args *args, struct ts_buf *out)
     return true;
 }
 
+/* Does a value look like a pattern, which tsd query knows, but tsd last does not? */
+static bool last_has_pattern(const struct tsd_args *args)
+{
+    for (size_t i = 1; i < args->n_words; i++) {
+        const char *eq = strchr(args->words[i], '=');
+        if (eq && strcmp(eq + 1, "*") != 0 && strpbrk(eq + 1, "*()"))
+            return true;
+    }
+    return false;
+}
+
 static void last_param(struct ts_buf *path, const char *name, struct ts_slice value)
 {
     if (!value.n)
@@ -88,7 +99,10 @@ static int last_run(const struct tsd_args *args, struct last_run *r, struct ts_s
                              : last_remote(r, series, &err);
     if (rc == 0)
         rc = tsd_answer_end(&r->answer, &err);
-    return tsd_answer_close(&r->answer, rc, &err);
+    int code = tsd_answer_close(&r->answer, rc, &err);
+    if (rc < 0 && last_has_pattern(args))
+        tsd_say("a value of tsd last is a name, several as a|b, or * alone; tsd query takes patterns");
+    return code;
 }
 
 int tsd_last_run(const struct tsd_args *args)

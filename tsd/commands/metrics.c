@@ -76,6 +76,11 @@ static int metrics_print(const struct tsd_args *args, json_t *root, const char *
                 args->n_words ? args->words[0] : "");
     else if (json_is_true(json_object_get(root, "more")))
         tsd_say("there are more metrics: --limit is %zu", json_array_size(list));
+    if (json_is_true(json_object_get(root, "partial")))
+        tsd_say("only the first %.0f by name are in this order (metrics_max_sorted)",
+                tsd_status_num(root, "sorted", 0));
+    if (tsd_status_num(root, "left_out", 0) > 0 && strcmp(format, "text") == 0)
+        tsd_say("what the daemon measures about itself is left out; tsd metrics 'tsd.*' lists it");
     return code;
 }
 
@@ -98,6 +103,7 @@ int tsd_metrics_run(const struct tsd_args *args)
         return tsd_usage(args, "--limit is a number from 1 to %d, not \"%.60s\"", METRICS_MAX_LIMIT, limit);
     request.limit = (size_t)n;
     request.pattern = args->n_words ? args->words[0] : NULL;
+    request.own = request.pattern != NULL;
     if (tsd_metrics_get(args, &request, &root, &err) < 0)
         return tsd_fail(&err);
     code = metrics_print(args, root, format);

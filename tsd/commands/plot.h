@@ -72,6 +72,7 @@ struct tsd_plot {
     struct qry_by_time by_time;     /* interval of totals */
     int64_t from_ms, to_ms;         /* what was requested, both inclusive; equal: unknown */
     bool svg;                       /* SVG; else PNG */
+    bool named;                     /* series are called METRIC {tags}, as those of plain queries */
     bool in_order;                  /* rows stay in the order of the answer: hours of the day, weekdays */
     bool columns_in_order;          /* the same for series */
     bool columns_by_size;           /* series are values of a tag: the largest first */

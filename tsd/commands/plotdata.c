@@ -460,6 +460,7 @@ int tsd_plot_read_text(struct tsd_plot *p, struct ts_slice text, struct ts_error
     int rc = 0;
     int64_t last_ms = INT64_MIN;
     p->axis = TSD_PLOT_TIMES;
+    p->named = true;
     while (rc == 0 && at < end) {
         const char *nl = memchr(at, '\n', (size_t)(end - at)), *stop = nl ? nl : end;
         const char *a = memchr(at, ' ', (size_t)(stop - at));

@@ -89,6 +89,7 @@ int tsd_plot_read_json(struct tsd_plot *p, struct ts_slice text, bool ms, int64_
     int rc = 0;
     TS_TRY(ts_json_load(text, &root, err));
     ts_buf_init(&name, 0);
+    p->named = true;
     json_array_foreach(root, i, row)
     {
         json_name(row, &name);

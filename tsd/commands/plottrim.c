@@ -43,12 +43,15 @@ static void trim_unit(char *name, const char *unit)
 static void trim_common(struct tsd_plot *p)
 {
     char *names[TSD_PLOT_MAX_SERIES + 1];
-    if (p->axis != TSD_PLOT_TIMES || p->n > TSD_PLOT_MAX_SERIES + 1)
+    size_t n = p->n;
+    if (!p->named || n > TSD_PLOT_MAX_SERIES + 1)
         return;
-    for (size_t i = 0; i < p->n; i++)
+    if (n && trim_is_others(p->series[n - 1].name)) /* the sum of the rest has no tags */
+        n--;
+    for (size_t i = 0; i < n; i++)
         names[i] = p->series[i].name;
-    tsd_legend_own(names, p->n);
-    for (size_t i = 0; i < p->n; i++)
+    tsd_legend_own(names, n);
+    for (size_t i = 0; i < n; i++)
         p->series[i].name = names[i];
 }
 

@@ -6,6 +6,7 @@
 #include "tsd/commands/progress.h"
 
 #include "base/time.h"
+#include "tsd/commands/terminal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -42,22 +43,32 @@ double tsd_progress_s(const struct tsd_progress *p)
     return (double)(ts_clock_mono_ns() - p->began_ns) / 1e9;
 }
 
+/* What was done, and its rate. */
+static void progress_figures(const struct tsd_progress *p, double seconds, char *out, size_t cap)
+{
+    char done[32], rate[32];
+    double n = (double)(p->in_bytes ? p->done_bytes : p->n_points), per_s = seconds > 0 ? n / seconds : 0;
+    if (p->in_bytes)
+        snprintf(out, cap, "%s, %s/s", tsd_bytes_text(n, done), tsd_bytes_text(per_s, rate));
+    else
+        snprintf(out, cap, "%s points, %s points/s", tsd_count_text(p->n_points, done),
+                 tsd_count_text((uint64_t)per_s, rate));
+}
+
 size_t tsd_progress_line(const struct tsd_progress *p, double seconds, size_t width, char *out, size_t cap)
 {
-    char count[32], rate[32], tail[128];
-    double per_s = seconds > 0 ? (double)p->n_points / seconds : 0;
+    char figures[96], tail[160];
     double part = p->all_bytes ? (double)p->done_bytes / (double)p->all_bytes : 0;
     part = part > 1 ? 1 : part;
-    tsd_count_text(p->n_points, count);
-    tsd_count_text((uint64_t)per_s, rate);
+    progress_figures(p, seconds, figures, sizeof(figures));
     if (!p->all_bytes)
-        return (size_t)snprintf(out, cap, "%s points, %s points/s", count, rate);
+        return (size_t)snprintf(out, cap, "%s", figures);
     if (part > 0.001) {
         unsigned left_s = (unsigned)(seconds / part - seconds + 0.5);
-        snprintf(tail, sizeof(tail), "%3.0f %%  %s points, %s points/s, %u:%02u left", part * 100, count,
-                 rate, left_s / 60, left_s % 60);
+        snprintf(tail, sizeof(tail), "%3.0f %%  %s, %u:%02u left", part * 100, figures, left_s / 60,
+                 left_s % 60);
     } else {
-        snprintf(tail, sizeof(tail), "%3.0f %%  %s points, %s points/s", part * 100, count, rate);
+        snprintf(tail, sizeof(tail), "%3.0f %%  %s", part * 100, figures);
     }
     size_t n_tail = strlen(tail), n_bar = width > n_tail + 6 ? width - n_tail - 4 : 0;
     n_bar = n_bar > PROGRESS_BAR_MAX ? PROGRESS_BAR_MAX : n_bar;

@@ -18,6 +18,7 @@ struct tsd_progress {
     uint64_t done_bytes; /* of all_bytes */
     uint64_t all_bytes;  /* 0 = not known */
     uint64_t n_points;   /* so far */
+    bool in_bytes;       /* show done_bytes and their rate instead of points; set after begin */
 };
 
 /** Begin; all_bytes 0: the end is not known, a count is shown instead of a bar. */

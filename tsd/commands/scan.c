@@ -37,11 +37,12 @@ static void choice_fix_times(struct choice *c, const struct ts_buf *words)
                   (long long)c->spec.end_ms, m);
 }
 
-/* From the words START [END] AGG ... METRIC [tag=value ...] [AGG ...], --tz and --kinds. Returns an exit code, the complaint
+/* From the words START [END] AGG ... METRIC [tag=value ...] [AGG ...], --tz, --kinds and --where. Returns an exit code, the complaint
  * printed; release it in any case. */
 static int choice_parse(struct choice *c, const struct tsd_args *args)
 {
-    struct qry_param kinds = {TS_SLICE_LIT("kinds"), tsd_answer_opt(args, "kinds")};
+    const struct qry_param more[] = {{TS_SLICE_LIT("kinds"), tsd_answer_opt(args, "kinds")},
+                                     {TS_SLICE_LIT("where"), tsd_answer_opt(args, "where")}};
     struct ts_error err = {0};
     struct ts_buf words;
     ts_arena_init(&c->arena, 0);
@@ -49,8 +50,9 @@ static int choice_parse(struct choice *c, const struct tsd_args *args)
     ts_buf_init(&words, CHOICE_URI_MAX);
     int rc = qry_parse_words(args->words, args->n_words, NULL, tsd_args_get(args, "tz"), NULL, ts_clock_ms(),
                              &c->arena, &c->spec, &words, &err);
-    if (rc == 0 && kinds.value.p)
-        rc = qry_parse_choice(&kinds, 1, &c->arena, &c->spec, &words, &err);
+    for (size_t i = 0; i < sizeof more / sizeof *more && rc == 0; i++)
+        if (more[i].value.p)
+            rc = qry_parse_choice(&more[i], 1, &c->arena, &c->spec, &words, &err);
     ts_buf_char(&words, 0);
     if (rc == 0 && words.failed)
         rc = ts_error_set(&err, TS_ELIMIT, "the query is too long");
@@ -144,6 +146,18 @@ static int choice_delete(struct choice *c, struct tsd_answer *a, bool dry, struc
 const struct ts_opt tsd_scan_opts[] = {
     {.name = "import", .help = "Print lines for tsd import instead of rows."},
     {.name = "delete", .help = "Print lines as --import does, then delete these points."},
+    {.name = "format", .arg = "NAME", .help = "rows, import, csv or ndjson (a line of JSON for each row)."},
+    {.name = "family", .arg = "NAME", .help = "What is read: points, hours, annotations or histograms."},
+    {.name = "keys", .help = "Rows without their points."},
+    {.name = "first", .help = "Of each row the first point only."},
+    {.name = "where", .arg = "CONDITION", .help = "Only points that meet it, for example 'value > 10'."},
+    {.name = "prefix", .arg = "KEY", .help = "Only rows whose key begins so: '[0, 0, 1]' or 000001."},
+    {.name = "startkey", .arg = "KEY", .help = "Only rows with this key and higher ones."},
+    {.name = "stopkey", .arg = "KEY", .help = "Only rows with lower keys."},
+    {.name = "between", .arg = "HH:MM-HH:MM", .help = "Only points between two times of every day."},
+    {.name = "sample", .arg = "PART", .help = "A random sample of the rows: 0.01 is a hundredth of them."},
+    {.name = "limit", .arg = "N", .help = "The first N rows, and a token to go on behind them."},
+    {.name = "after", .arg = "TOKEN", .help = "Go on behind the row that a token names."},
     {.name = "tz", .arg = "ZONE", .help = "Zone of dates, for example Europe/Berlin. Default UTC."},
     {.name = "hbase", .help = "Read OpenTSDB's tables in HBase, without a daemon."},
     TSD_CLIENT_OPTS,
@@ -157,15 +171,28 @@ const struct ts_opt tsd_scan_opts[] = {
 
 /* One scan. */
 struct scan_cmd {
-    struct choice choice;     /* what */
-    struct tsd_answer answer; /* where */
-    bool import;              /* lines */
+    struct choice choice;      /* what */
+    struct tsd_answer answer;  /* where */
+    struct tsd_scan_opts opts; /* which rows, and how */
 };
 
 static int scan_local(void *arg, struct ts_sink *sink, struct ts_error *err)
 {
     struct scan_cmd *s = arg;
-    return tsd_scan_run(s->answer.store, &s->choice.spec, s->import, NULL, sink, err);
+    return tsd_scan_run(s->answer.store, &s->choice.spec, &s->opts, NULL, sink, err);
+}
+
+/* The options as parameters. */
+static void scan_params(const struct tsd_args *args, struct ts_buf *path)
+{
+    const char *name;
+    bool flag;
+    for (size_t i = 0; (name = tsd_scan_opt_name(i, &flag)); i++)
+        if (tsd_args_has(args, name)) {
+            ts_buf_printf(path, "&%s%s", name, flag ? "" : "=");
+            if (!flag)
+                (void)ts_buf_uri(path, tsd_answer_opt(args, name));
+        }
 }
 
 static int scan_remote(struct scan_cmd *s, struct ts_error *err)
@@ -174,7 +201,10 @@ static int scan_remote(struct scan_cmd *s, struct ts_error *err)
     ts_buf_init(&path, 0);
     ts_buf_str(&path, "/api/scan?");
     ts_buf_slice(&path, ts_buf_get(&s->choice.uri));
-    ts_buf_str(&path, s->import ? "&import" : "");
+    scan_params(s->answer.args, &path);
+    if (s->opts.form == TSD_SCAN_IMPORT && !tsd_args_has(s->answer.args, "import") &&
+        !tsd_args_has(s->answer.args, "format"))
+        ts_buf_str(&path, "&import");
     int rc = tsd_answer_remote(&s->answer, "GET", ts_buf_get(&path), NULL, err);
     ts_buf_release(&path);
     return rc;
@@ -215,16 +245,41 @@ static int scan_delete(struct scan_cmd *s, struct ts_error *err)
     return rc;
 }
 
+/* Read the options; complaints are printed. Returns an exit code. */
+static int scan_opts(struct tsd_scan_opts *o, const struct tsd_args *args, bool del)
+{
+    struct ts_error err = {0};
+    const char *name;
+    bool flag;
+    int rc = 0, n = 0;
+    for (size_t i = 0; rc == 0 && (name = tsd_scan_opt_name(i, &flag)); i++)
+        if (tsd_args_has(args, name)) {
+            rc = tsd_scan_opts_set(o, i, tsd_answer_opt(args, name), &err);
+            n += strcmp(name, "import") != 0;
+        }
+    if (rc == 0)
+        rc = tsd_scan_opts_check(o, tsd_args_has(args, "where"), &err);
+    if (rc == 0 && del && (n || tsd_args_has(args, "where")))
+        rc = ts_error_set(
+            &err, TS_EINVAL,
+            "--delete takes all points of a range: leave out what chooses among them, and --format");
+    if (rc == 0 && del)
+        o->form = TSD_SCAN_IMPORT;
+    return rc < 0 ? tsd_usage(args, "%s", err.text) : TSD_EXIT_OK;
+}
+
 int tsd_scan_cmd_run(const struct tsd_args *args)
 {
     bool del = tsd_args_has(args, "delete"), hbase = tsd_args_has(args, "hbase");
-    struct scan_cmd s = {.import = del || tsd_args_has(args, "import")};
+    struct scan_cmd s = {.opts = {.form = TSD_SCAN_ROWS}};
     struct ts_error err = {0};
     if (hbase &&
         (del || tsd_args_has(args, "data") || tsd_args_has(args, "host") || tsd_args_has(args, "port")))
         return tsd_usage(args, "--hbase reads the tables without a daemon and without a folder: leave out "
                                "--delete, --data, --host and --port");
     int code = choice_parse(&s.choice, args);
+    if (code == TSD_EXIT_OK)
+        code = scan_opts(&s.opts, args, del);
     if (code == TSD_EXIT_OK && del)
         code = choice_need_end(&s.choice, args);
     if (code == TSD_EXIT_OK && hbase)

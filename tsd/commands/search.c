@@ -4,7 +4,10 @@
  * Threads    the main thread
  * Source     docs/OPENTSDB.md, section 11.7 (form and lines of lookup)
  */
+#include "base/cut.h"
 #include "tsd/commands/meta_client.h"
+
+#define SEARCH_TYPES "lookup tsmeta tsuids uidmeta annotation"
 
 const struct ts_opt tsd_search_opts[] = {
     TSD_META_CLIENT_OPTS,
@@ -67,14 +70,23 @@ static int search_run(struct tsd_meta_client *client, struct ts_buf *out, struct
     return rc;
 }
 
+static bool search_is_type(const char *word)
+{
+    struct ts_slice rest = TS_SLICE_LIT(SEARCH_TYPES);
+    while (rest.n)
+        if (ts_slice_is(ts_slice_cut(&rest, ' '), word))
+            return true;
+    return false;
+}
+
 int tsd_search_run(const struct tsd_args *args)
 {
-    static const char *const types[] = {"lookup", "tsmeta", "tsuids", "uidmeta", "annotation"};
+    if (args->n_words == 1 && !search_is_type(args->words[0]))
+        return tsd_usage_word(args, args->words[0], SEARCH_TYPES);
     if (args->n_words < 2)
         return tsd_usage(args,
                          "say what to search for: lookup [METRIC] [tag=value ...], or a type and a query");
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-        if (strcmp(types[i], args->words[0]) == 0)
-            return tsd_meta_client_run(args, TSD_LOCAL_READ, search_run);
-    return tsd_usage_word(args, args->words[0], "lookup tsmeta tsuids uidmeta annotation");
+    if (search_is_type(args->words[0]))
+        return tsd_meta_client_run(args, TSD_LOCAL_READ, search_run);
+    return tsd_usage_word(args, args->words[0], SEARCH_TYPES);
 }

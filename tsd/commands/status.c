@@ -17,6 +17,8 @@
 #include <string.h>
 
 #define STATUS_MAX_LINES 40 /* of a table */
+#define STATUS_MAX_TEXT  72 /* bytes of a query's text */
+#define STATUS_SLOW_MS   10 /* a query that took less is not worth a line */
 
 const struct ts_opt tsd_status_opts[] = {
     {.name = "format",
@@ -186,13 +188,23 @@ static bool list_is_time(const char *name)
     return false;
 }
 
+/* The text of a query, cut where it is long. */
+static void list_text(const char *text, struct ts_buf *out)
+{
+    struct ts_slice all = ts_slice_str(text), shown = ts_utf8_cut(all, STATUS_MAX_TEXT);
+    (void)ts_buf_slice(out, shown);
+    (void)ts_buf_str(out, shown.n < all.n ? "..." : "");
+}
+
 /* One field, as CSV. */
 static void list_field(const json_t *v, const char *name, struct ts_buf *out)
 {
     char text[TSD_FIGURE_BYTES];
     struct ts_buf field;
     ts_buf_init(&field, 0);
-    if (json_is_number(v) && list_is_time(name))
+    if (json_is_number(v) && !strcmp(name, "limit") && json_number_value(v) <= 0)
+        (void)ts_buf_str(&field, "-"); /* none */
+    else if (json_is_number(v) && list_is_time(name))
         ts_time_print(NULL, (int64_t)json_number_value(v), false, &field);
     else if (json_is_number(v) && (strstr(name, "bytes") || !strcmp(name, "used") || !strcmp(name, "limit")))
         (void)ts_buf_str(&field, tsd_bytes_text(json_number_value(v), text));
@@ -200,6 +212,8 @@ static void list_field(const json_t *v, const char *name, struct ts_buf *out)
         (void)ts_buf_str(&field, tsd_number_text(json_number_value(v), text));
     else if (json_is_boolean(v))
         (void)ts_buf_str(&field, json_is_true(v) ? "yes" : "no");
+    else if (json_is_string(v) && !strcmp(name, "text"))
+        list_text(json_string_value(v), &field);
     else if (json_is_string(v))
         (void)ts_buf_str(&field, json_string_value(v));
     (void)ts_buf_char(out, '"');
@@ -207,6 +221,20 @@ static void list_field(const json_t *v, const char *name, struct ts_buf *out)
         (void)ts_buf_str(out, field.p[i] == '"' ? "\"\"" : (char[]){field.p[i], 0});
     (void)ts_buf_char(out, '"');
     ts_buf_release(&field);
+}
+
+/* How many of the first n_keys columns are shown. */
+static size_t list_keys(const json_t *list, const char *columns, size_t n_keys)
+{
+    struct ts_slice rest = ts_slice_str(columns);
+    size_t n = 0;
+    for (size_t i = 0; i < n_keys && rest.n; i++) {
+        char name[64];
+        struct ts_slice column = ts_slice_cut(&rest, ',');
+        (void)snprintf(name, sizeof(name), "%.*s", (int)column.n, column.p);
+        n += list_has(list, name);
+    }
+    return n;
 }
 
 void tsd_status_list(const json_t *list, const char *heading, const char *columns, size_t n_keys, size_t max,
@@ -235,7 +263,7 @@ void tsd_status_list(const json_t *list, const char *heading, const char *column
         }
         (void)ts_buf_char(&csv, '\n');
     }
-    tsd_csv_table(ts_buf_get(&csv), n_keys, &table);
+    tsd_csv_table(ts_buf_get(&csv), list_keys(list, columns, n_keys), &table);
     if (*heading)
         (void)ts_buf_printf(out, "\n%s\n", heading);
     tsd_term_table(out, ts_buf_get(&table));
@@ -269,10 +297,24 @@ static json_t *status_changed(const json_t *config)
     return list;
 }
 
+/* Queries that took a noticeable time; the caller owns the list. */
+static json_t *status_slow(const json_t *queries)
+{
+    json_t *list = json_array(), *query;
+    size_t i;
+    json_array_foreach(queries, i, query)
+    {
+        if (tsd_status_num(query, "ms", 0) >= STATUS_SLOW_MS)
+            (void)json_array_append(list, query);
+    }
+    return list;
+}
+
 static void status_text(const json_t *root, struct ts_buf *out)
 {
     json_t *times = status_named(json_object_get(root, "times"));
     json_t *changed = status_changed(json_object_get(root, "config"));
+    json_t *slow = status_slow(tsd_status_at(root, "queries.slow"));
     tsd_status_head(root, out);
     const json_t *remote = json_object_get(root, "remote");
     if (json_is_object(remote)) {
@@ -289,8 +331,7 @@ static void status_text(const json_t *root, struct ts_buf *out)
                     STATUS_MAX_LINES, out);
     tsd_status_list(tsd_status_at(root, "queries.running"), "Running queries", "id,client,text,ms", 3,
                     STATUS_MAX_LINES, out);
-    tsd_status_list(tsd_status_at(root, "queries.slow"), "Slow queries", "client,text,ms", 2,
-                    STATUS_MAX_LINES, out);
+    tsd_status_list(slow, "Slowest of the last queries", "client,text,ms", 2, STATUS_MAX_LINES, out);
     tsd_status_list(json_object_get(root, "memory"), "Memory", "account,used,limit", 1, STATUS_MAX_LINES,
                     out);
     tsd_status_list(times, "Times (ms)", "what,count,p50,p99,max", 1, STATUS_MAX_LINES, out);
@@ -302,6 +343,7 @@ static void status_text(const json_t *root, struct ts_buf *out)
                     out);
     json_decref(times);
     json_decref(changed);
+    json_decref(slow);
 }
 
 int tsd_status_run(const struct tsd_args *args)

@@ -40,8 +40,10 @@ struct tsd_metrics_request {
     const char *pattern; /* part of a name, or a pattern with * and ?; NULL = all */
     const char *sort;    /* "name", ...; NULL = name */
     size_t limit;        /* metrics at most */
+    bool own;            /* also tsd.*, which the daemon stores about itself */
 };
-/** Metrics as the object of /api/tsd/metrics; the caller owns it. A daemon without it lists names alone. */
+/** Metrics as the object of /api/tsd/metrics; the caller owns it. A daemon without it lists names alone. The member "left_out" is the number of
+ * metrics of the daemon itself that were left out before the list was full. */
 int tsd_metrics_get(const struct tsd_args *args, const struct tsd_metrics_request *request, json_t **out,
                     struct ts_error *err);
 /** Columns of such metrics that a table shows. */

@@ -8,12 +8,16 @@
 #include "tsd/commands/status.h"
 
 #include "base/num.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "tsd/commands/client.h"
 
-#include <fnmatch.h>
 #include <string.h>
 #include <strings.h>
+
+#define METRICS_PAGE  200   /* more metrics of a page when those of the daemon itself are left out */
+#define METRICS_MOST  10000 /* of a page */
+#define METRICS_PAGES 100
 
 /* --- the status from /api/stats --- */
 
@@ -136,20 +140,14 @@ static bool metrics_fits(const char *pattern, const char *name)
 {
     if (!pattern)
         return true;
-    return strpbrk(pattern, "*?") ? fnmatch(pattern, name, 0) == 0 : strcasestr(name, pattern) != NULL;
+    return strpbrk(pattern, "*?") ? ts_slice_fits(ts_slice_str(name), ts_slice_str(pattern))
+                                  : strcasestr(name, pattern) != NULL;
 }
 
-/* The longest part of a pattern without wildcards. */
-static struct ts_slice metrics_literal(const char *pattern)
+/* Is the metric one that the daemon stores about itself? */
+static bool metrics_own(const char *name)
 {
-    struct ts_slice best = {pattern, 0};
-    for (const char *p = pattern; p && *p; p += strspn(p, "*?\\")) {
-        size_t n = strcspn(p, "*?\\");
-        if (n > best.n)
-            best = (struct ts_slice){p, n};
-        p += n;
-    }
-    return best;
+    return strncmp(name, "tsd.", 4) == 0;
 }
 
 /* Names alone, in the form of /api/tsd/metrics. */
@@ -164,7 +162,8 @@ static int metrics_from_names(const struct tsd_args *args, const struct tsd_metr
     list = json_array();
     json_array_foreach(names, i, name)
     {
-        if (!json_is_string(name) || !metrics_fits(request->pattern, json_string_value(name)))
+        if (!json_is_string(name) || !metrics_fits(request->pattern, json_string_value(name)) ||
+            (!request->own && metrics_own(json_string_value(name))))
             continue;
         more = json_array_size(list) >= request->limit;
         if (more)
@@ -176,28 +175,83 @@ static int metrics_from_names(const struct tsd_args *args, const struct tsd_metr
     return 0;
 }
 
-int tsd_metrics_get(const struct tsd_args *args, const struct tsd_metrics_request *request, json_t **out,
-                    struct ts_error *err)
+/* One page of /api/tsd/metrics. */
+static int metrics_page(const struct tsd_args *args, const struct tsd_metrics_request *request, size_t offset,
+                        json_t **out, struct ts_error *err)
 {
     struct ts_buf path;
-    struct ts_slice match = metrics_literal(request->pattern);
     ts_buf_init(&path, 0);
     (void)ts_buf_printf(&path, "/api/tsd/metrics?limit=%zu&sort=%s", request->limit,
                         request->sort ? request->sort : "name");
-    if (match.n) {
-        (void)ts_buf_str(&path, "&match=");
-        (void)ts_buf_uri(&path, match);
+    if (offset)
+        (void)ts_buf_printf(&path, "&offset=%zu", offset);
+    if (request->pattern) {
+        (void)ts_buf_str(&path, strpbrk(request->pattern, "*?") ? "&pattern=" : "&match=");
+        (void)ts_buf_uri(&path, ts_slice_str(request->pattern));
     }
     (void)ts_buf_char(&path, 0);
     int rc = tsd_client_json(args, path.p, TSD_STATUS_TIMEOUT_MS, out, err);
     ts_buf_release(&path);
+    return rc;
+}
+
+/* Move metrics that were asked for from a page to the list, up to the limit; returns how many are tsd.* and left out. */
+static size_t metrics_take(const struct tsd_metrics_request *request, const json_t *page, json_t *list,
+                           bool *more)
+{
+    size_t i, n_left_out = 0;
+    json_t *metric;
+    json_array_foreach(json_object_get(page, "metrics"), i, metric)
+    {
+        const char *name = json_string_value(json_object_get(metric, "metric"));
+        if (name && !request->own && metrics_own(name))
+            n_left_out++;
+        else if (name && metrics_fits(request->pattern, name) && json_array_size(list) < request->limit)
+            (void)json_array_append(list, metric);
+        else
+            *more |= name && metrics_fits(request->pattern, name);
+    }
+    return n_left_out;
+}
+
+/* Replace the list of the answer by the metrics that were asked for. More pages are read while those of the daemon itself stand before others. */
+static int metrics_pick(const struct tsd_args *args, const struct tsd_metrics_request *request,
+                        json_t *answer, struct ts_error *err)
+{
+    struct tsd_metrics_request next = *request;
+    json_t *list = json_array(), *page = json_incref(answer);
+    size_t n_seen = 0, n_left_out = 0;
+    bool more = false;
+    int rc = 0;
+    next.limit = request->limit + METRICS_PAGE < METRICS_MOST ? request->limit + METRICS_PAGE : METRICS_MOST;
+    for (size_t n_pages = 0; rc == 0 && page; n_pages++) {
+        size_t n = json_array_size(json_object_get(page, "metrics"));
+        more = json_is_true(json_object_get(page, "more"));
+        n_seen += n;
+        n_left_out += metrics_take(request, page, list, &more);
+        json_decref(page);
+        page = NULL;
+        if (n && more && !request->own && json_array_size(list) < request->limit && n_pages < METRICS_PAGES)
+            rc = metrics_page(args, &next, n_seen, &page, err);
+    }
+    (void)json_object_set_new(answer, "metrics", list);
+    (void)json_object_set_new(answer, "more", json_boolean(more));
+    (void)json_object_set_new(answer, "left_out", json_integer((json_int_t)n_left_out));
+    return rc;
+}
+
+int tsd_metrics_get(const struct tsd_args *args, const struct tsd_metrics_request *request, json_t **out,
+                    struct ts_error *err)
+{
+    int rc = metrics_page(args, request, 0, out, err);
     if (rc == TS_ENOTFOUND)
         return metrics_from_names(args, request, out, err);
-    json_t *list = json_object_get(*out, "metrics");
-    for (size_t i = json_array_size(list); rc == 0 && request->pattern && i-- > 0;) {
-        const char *name = json_string_value(json_object_get(json_array_get(list, i), "metric"));
-        if (!name || !metrics_fits(request->pattern, name))
-            (void)json_array_remove(list, i);
+    if (rc < 0)
+        return rc;
+    rc = metrics_pick(args, request, *out, err);
+    if (rc < 0) {
+        json_decref(*out);
+        *out = NULL;
     }
     return rc;
 }

@@ -63,6 +63,7 @@ struct top_run {
     size_t lines;                /* --lines */
     struct top_sample last;      /* of the view before */
     json_t *last_metrics;        /* of the view before; may be NULL */
+    json_t *last_senders;        /* likewise */
 };
 
 static volatile sig_atomic_t top_stop; /* a signal came */
@@ -120,6 +121,25 @@ static void top_rates(const struct top_sample *now, const struct top_sample *bef
     json_decref(list);
 }
 
+/* A table of the addresses that sent the most points, with their rates. */
+static void top_senders(const struct top_run *r, const json_t *status, double seconds, struct ts_buf *out)
+{
+    json_t *list = json_object_get(status, "senders"), *now, *before;
+    size_t i, k;
+    json_array_foreach(list, i, now)
+    {
+        json_array_foreach(r->last_senders, k, before)
+        {
+            double n = tsd_status_num(now, "points", 0) - tsd_status_num(before, "points", 0);
+            if (seconds > 0 && n >= 0 &&
+                json_equal(json_object_get(now, "address"), json_object_get(before, "address")))
+                (void)json_object_set_new(now, "points_per_s", json_real(n / seconds));
+        }
+    }
+    tsd_status_list(list, "Senders with connections", "address,connections,points_per_s,points", 1, r->lines,
+                    out);
+}
+
 /* The view as text. */
 static int top_view(struct top_run *r, struct ts_buf *out, struct ts_error *err)
 {
@@ -137,8 +157,10 @@ static int top_view(struct top_run *r, struct ts_buf *out, struct ts_error *err)
         tsd_status_head(status, out);
         (void)ts_buf_char(out, '\n');
         top_rates(&now, &r->last, out);
-        top_metric_rates(r, metrics, r->last.at_ns ? (double)(now.at_ns - r->last.at_ns) / 1e9 : 0);
+        double seconds = r->last.at_ns ? (double)(now.at_ns - r->last.at_ns) / 1e9 : 0;
+        top_metric_rates(r, metrics, seconds);
         json_t *list = json_object_get(metrics, "metrics");
+        top_senders(r, status, seconds, out);
         if (tsd_status_num(json_array_get(list, 0), "points", -1) >=
             0) /* names alone say nothing of who is busy */
             tsd_status_list(list, "Metrics written last", "metric,points_per_s,series,points,last", 1,
@@ -148,6 +170,8 @@ static int top_view(struct top_run *r, struct ts_buf *out, struct ts_error *err)
         r->last = now;
         json_decref(r->last_metrics);
         r->last_metrics = json_incref(metrics);
+        json_decref(r->last_senders);
+        r->last_senders = json_incref(json_object_get(status, "senders"));
     }
     json_decref(status);
     json_decref(stats);
@@ -290,6 +314,7 @@ int tsd_top_run(const struct tsd_args *args)
     if (!tsd_term_on()) {
         int code = top_once(&r);
         json_decref(r.last_metrics);
+        json_decref(r.last_senders);
         return code;
     }
     if (tsd_client_json(args, "/api/version", TSD_STATUS_TIMEOUT_MS, &probe, &err) < 0)
@@ -297,5 +322,6 @@ int tsd_top_run(const struct tsd_args *args)
     json_decref(probe);
     top_terminal(&r);
     json_decref(r.last_metrics);
+    json_decref(r.last_senders);
     return TSD_EXIT_OK;
 }

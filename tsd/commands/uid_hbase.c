@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "storage/hbase/limits.h"
 #include "storage/hbase/remote/check.h"
+#include "storage/hbase/remote/metadata.h"
 #include "tsd/commands/hbase.h"
 
 #include <string.h>
@@ -260,6 +261,67 @@ static int uid_fsck(struct run *r, struct ts_error *err)
                : ts_error_set(err, TS_ECORRUPT, "tsd uid fsck fix --hbase corrects them");
 }
 
+/* --- metadata and trees --- */
+
+static void put_count(struct run *r, uint64_t n, const char *what)
+{
+    if (n)
+        ts_buf_printf(&r->out, "%llu %s\n", (unsigned long long)n, what);
+}
+
+static int uid_metasync(struct run *r, struct ts_error *err)
+{
+    struct sto_hbase_metadata_counts n = {0};
+    int rc = sto_hbase_metasync(r->t.remote, &r->t.call, &n, err);
+    ts_buf_printf(&r->out, "%llu rows read\n", (unsigned long long)n.n_rows);
+    put_count(r, n.n_names, "names got metadata");
+    put_count(r, n.n_series, "series got metadata");
+    put_count(r, n.n_counters, "series got a counter");
+    put_count(r, n.n_corrected, "times of creation corrected");
+    put_count(r, n.n_unnamed, "ids and series have no name, and got no metadata");
+    put_count(r, n.n_bad_keys, "rows belong to no series");
+    put_count(r, n.n_damaged, "documents cannot be read, and stay as they are");
+    return rc;
+}
+
+static int uid_metapurge(struct run *r, struct ts_error *err)
+{
+    struct sto_hbase_metadata_counts n = {0};
+    int rc = sto_hbase_metapurge(r->t.remote, &r->t.call, &n, err);
+    ts_buf_printf(&r->out, "%llu cells deleted\n", (unsigned long long)n.n_deleted);
+    return rc;
+}
+
+static int take_tree(const char *word, uint16_t *out, struct ts_error *err)
+{
+    int64_t tree;
+    if (ts_num_parse_int(ts_slice_str(word), &tree, NULL) < 0 || tree < 1 || tree > UINT16_MAX)
+        return ts_error_set(err, TS_EINVAL, "\"%s\" is not the id of a tree (1 to 65535)", word);
+    *out = (uint16_t)tree;
+    return 0;
+}
+
+static int uid_treesync(struct run *r, struct ts_error *err)
+{
+    uint16_t tree = 0;
+    if (r->n_words)
+        TS_TRY(take_tree(r->words[0], &tree, err));
+    return tsd_treesync_hbase(&r->t, tree, &r->out, err);
+}
+
+static int uid_treepurge(struct run *r, struct ts_error *err)
+{
+    struct sto_hbase_metadata_counts n = {0};
+    bool definition = r->n_words > 1;
+    uint16_t tree = 0;
+    TS_TRY(take_tree(r->words[0], &tree, err));
+    if (definition && strcmp(r->words[1], "definition") != 0 && strcmp(r->words[1], "true") != 0)
+        return ts_error_set(err, TS_EINVAL, "treepurge accepts no second word but definition");
+    int rc = sto_hbase_treepurge(r->t.remote, tree, definition, &r->t.call, &n, err);
+    ts_buf_printf(&r->out, "%llu cells deleted\n", (unsigned long long)n.n_deleted);
+    return rc;
+}
+
 /* --- the command --- */
 
 static const struct {
@@ -272,6 +334,10 @@ static const struct {
     {"rename", "rename KIND OLD NEW", 3, 3, uid_rename},
     {"delete", "delete KIND NAME...", 2, SIZE_MAX, uid_delete},
     {"fsck", "fsck [fix] [delete_unknown]", 0, 2, uid_fsck},
+    {"metasync", "metasync", 0, 0, uid_metasync},
+    {"metapurge", "metapurge", 0, 0, uid_metapurge},
+    {"treesync", "treesync [ID]", 0, 1, uid_treesync},
+    {"treepurge", "treepurge ID [definition]", 1, 2, uid_treepurge},
     {NULL, "[KIND] NAME", 1, 2, uid_lookup},
 };
 /* Forms that work through a daemon, and why. */
@@ -279,10 +345,6 @@ static const char *const others[][2] = {
     {"set", "free text fields are set through a daemon, which writes them to HBase"},
     {"get", "free text fields are read through a daemon, which reads them from HBase"},
     {"find", "names are searched by their fields through a daemon; grep --hbase searches names"},
-    {"metasync", "tsd needs no metadata of series: it finds them by their points"},
-    {"metapurge", "metadata is deleted through a daemon (/api/uid/uidmeta, /api/uid/tsmeta)"},
-    {"treesync", "trees are kept by the daemon, and their branches are computed at each request"},
-    {"treepurge", "trees are kept by the daemon: run it without --hbase"},
 };
 
 static int run_form(struct run *r, int (*form)(struct run *r, struct ts_error *err))

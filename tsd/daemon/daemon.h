@@ -15,6 +15,7 @@
 #include "tsd/daemon/peers.h"
 #include "tsd/daemon/memory.h"
 #include "tsd/daemon/settings.h"
+#include "tsd/daemon/views.h"
 
 #include <stdatomic.h>
 
@@ -75,6 +76,7 @@ struct tsd_daemon {
         n_graphs_late;      /* refused (graph_max_running); ended by graph_timeout_s */
     uint64_t max_fd;        /* connections use descriptors below this one; the others are reserved for
                              * files */
+    struct tsd_views views; /* of the web page, shared */
     struct tsd_peers peers; /* connections by address */
     bool loopback_only;     /* only loopback addresses are bound; set before connections are accepted */
     _Atomic uint64_t n_denied[TSD_DENIED_KINDS];           /* requests that access.c refused, by kind */
@@ -84,6 +86,8 @@ struct tsd_daemon {
     _Atomic bool stopping;                                 /* the daemon is being stopped */
     _Atomic uint64_t n_self_points,
         n_self_skipped; /* points about the daemon itself (net/self_metrics.h): stored, not stored */
+    _Atomic uint64_t n_self_no_series,
+        n_self_late;                /* of the last round: without a series; not taken by the store in time */
     _Atomic uint32_t drop_requests; /* incremented by dropcaches; workers check it each turn */
 };
 

@@ -7,18 +7,16 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/num.h"
 #include "base/thread.h"
 #include "base/time.h"
 
 #include <pthread.h>
-#include <stdio.h>
 
-#define PROBE_MS     10000 /* between two questions to HBase while it answers */
-#define AWAY_MS      2000  /* the same while it does not */
-#define PROBE_MAX_S  30    /* a question that takes longer counts as not answered */
-#define COMPLETE_KEY TS_SLICE_LIT("hbase/complete_from")
-#define DROP_MS      30000 /* between two checks for files that may be removed */
+#define PROBE_MS    10000 /* between two questions to HBase while it answers */
+#define AWAY_MS     2000  /* the same while it does not */
+#define PROBE_MAX_S 30    /* a question that takes longer counts as not answered */
+#define LOOKS_MAX   5     /* at keys, while there are fewer */
+#define DROP_MS     30000 /* between two checks for files that may be removed */
 
 struct tsd_hbase {
     struct sto_remote *remote; /* owned */
@@ -26,9 +24,9 @@ struct tsd_hbase {
     const char *gateways;      /* for messages; borrowed */
     int64_t keep_local_ms;     /* constant */
     bool sole_writer;          /* constant */
-    int64_t complete_from_ms; /* with sole_writer: what the store was promised; of the thread, once it runs */
-    struct sto_store *store;  /* while watched */
+    struct sto_store *store;   /* while watched */
     pthread_t thread;
+    unsigned n_looks;  /* at keys; the thread alone */
     bool runs;         /* the thread was started; main thread alone */
     _Atomic bool stop; /* cancels the question that is under way */
     pthread_mutex_t mu;
@@ -98,6 +96,23 @@ static void set_health(struct tsd_hbase *h, enum tsd_hbase_health now, const str
                why->text);
 }
 
+/* A table that was made with other salts or widths gives no error, but answers that lack points. */
+static void look_at_keys(struct tsd_hbase *h, const struct sto_remote_call *call)
+{
+    struct sto_hbase_sample keys;
+    if (h->n_looks >= LOOKS_MAX || sto_hbase_sample_keys(h->remote, call, &keys, NULL) < 0)
+        return;
+    h->n_looks = keys.n_rows < STO_HBASE_SAMPLE_MIN ? h->n_looks + 1 : LOOKS_MAX;
+    if (sto_hbase_sample_is_odd(&keys))
+        ts_log(TS_LOG_ERROR,
+               "%u of the first %u rows of the table of points have keys that do not fit hbase_salt_width, "
+               "hbase_salt_buckets "
+               "and the widths of ids: answers lack points, and what is written now is found by nobody else. "
+               "Stop, and "
+               "configure the numbers with which the table was made",
+               keys.n_odd, keys.n_rows);
+}
+
 /* Ask HBase for one name: that needs a gateway, a region server and the table of ids. */
 static void probe(struct tsd_hbase *h)
 {
@@ -108,55 +123,17 @@ static void probe(struct tsd_hbase *h)
                                      &err);
     if (!atomic_load_explicit(&h->stop, memory_order_relaxed))
         set_health(h, rc < 0 ? TSD_HBASE_AWAY : TSD_HBASE_UP, &err);
-}
-
-static int64_t next_hour(int64_t ms)
-{
-    return (sto_hour(ms) + 1) * TS_HOUR_MS;
-}
-
-/* --- from when on the store is complete --- */
-
-/* What HBase had before hbase_sole_writer was set, and what was dropped here, is not known, so the time is kept in the store. */
-static int save_complete(struct tsd_hbase *h, int64_t from_ms, struct ts_error *err)
-{
-    char text[24];
-    int n = snprintf(text, sizeof text, "%lld", (long long)from_ms);
-    TS_TRY(sto_cell_put(h->store, COMPLETE_KEY, (struct ts_slice){text, (size_t)n}, err));
-    h->complete_from_ms = from_ms;
-    sto_set_complete_from(h->store, from_ms);
-    return 0;
-}
-
-static int begin_complete(struct tsd_hbase *h, struct ts_error *err)
-{
-    struct ts_buf text;
-    int64_t from_ms;
-    ts_buf_init(&text, 0);
-    int rc = sto_cell_get(h->store, COMPLETE_KEY, &text);
-    bool known = rc == 0 && ts_num_parse_int(ts_buf_get(&text), &from_ms, NULL) == 0;
-    ts_buf_release(&text);
-    if (!h->sole_writer)
-        return rc == TS_ENOTFOUND ? 0 : sto_cell_put(h->store, COMPLETE_KEY, (struct ts_slice){NULL, 0}, err);
-    if (!known)
-        return save_complete(h, next_hour(ts_clock_ms()), err);
-    h->complete_from_ms = from_ms;
-    sto_set_complete_from(h->store, from_ms);
-    return 0;
-}
-
-static int drop_before(struct tsd_hbase *h, int64_t before_ms, struct ts_error *err)
-{
-    if (h->sole_writer && before_ms > h->complete_from_ms)
-        TS_TRY(save_complete(h, next_hour(before_ms), err));
-    return sto_drop_shipped(h->store, before_ms, err);
+    if (rc >= 0)
+        look_at_keys(h, &call);
 }
 
 static void drop_shipped(struct tsd_hbase *h)
 {
     struct ts_error err = {0};
     static struct ts_log_limit limit;
-    if (drop_before(h, ts_clock_ms() - h->keep_local_ms, &err) == 0)
+    if (h->sole_writer && sto_complete_from(h->store) == INT64_MAX) /* it was refused at the start */
+        (void)sto_set_sole_writer(h->store, true, NULL);
+    if (sto_drop_shipped(h->store, ts_clock_ms() - h->keep_local_ms, &err) == 0)
         return;
     ts_log_limited(&limit, TS_LOG_WARN, "files whose points are in HBase could not be removed: %s", err.text);
     pthread_mutex_lock(&h->mu);
@@ -198,8 +175,9 @@ int tsd_hbase_watch(struct tsd_hbase *h, struct sto_store *store, struct ts_erro
 {
     h->store = store;
     struct ts_error why = {0};
-    if (begin_complete(h, &why) < 0) /* a store that cannot be written to */
-        ts_log(TS_LOG_WARN, "hbase_sole_writer has no effect until the next start: %s", why.text);
+    if (sto_set_sole_writer(store, h->sole_writer, &why) < 0) /* a store that cannot be written to */
+        ts_log(TS_LOG_WARN, "hbase_sole_writer = %s has no effect yet: %s", h->sole_writer ? "true" : "false",
+               why.text);
     int rc =
         ts_thread_start(&h->thread, &(struct ts_thread_opts){.name = "tsd-hbase", .fn = watch, .arg = h});
     if (rc)

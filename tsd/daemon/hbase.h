@@ -28,13 +28,14 @@ struct tsd_hbase_settings {
     bool on;                    /* remote = hbase */
     struct sto_hbase_opts opts; /* borrows from the configuration and from the following members */
     struct sto_thrift_gateway gateways[TSD_HBASE_GATEWAYS_MAX];
-    char *gateways_text;      /* hosts and ports, each ended by 0; owned */
-    struct ts_tls *tls;       /* owned; NULL: hbase_tls is off */
-    int64_t ship_every_ms;    /* see sto_opts */
-    bool ship_whole_hours;    /* hbase_ship = hour */
-    int64_t keep_local_ms;    /* shipped points stay here for this long */
-    uint64_t memory_bytes;    /* replies and cached ids */
-    const char *gateways_key; /* value of hbase_gateways, for messages */
+    char *gateways_text;               /* hosts and ports, each ended by 0; owned */
+    struct ts_tls *tls;                /* owned; NULL: hbase_tls is off */
+    struct sto_hbase_rollups *rollups; /* owned; NULL: rollups are off, or not loaded */
+    int64_t ship_every_ms;             /* see sto_opts */
+    bool ship_whole_hours;             /* hbase_ship = hour */
+    int64_t keep_local_ms;             /* shipped points stay here for this long */
+    uint64_t memory_bytes;             /* replies and cached ids */
+    const char *gateways_key;          /* value of hbase_gateways, for messages */
 };
 
 /** The keys, a table for ts_conf_new. */
@@ -46,7 +47,14 @@ extern const struct ts_conf_key tsd_hbase_conf_keys[];
  * @return 0; TS_EINVAL with one sentence; TS_ENOMEM
  */
 int tsd_hbase_load(const struct ts_conf *conf, struct tsd_hbase_settings *out, struct ts_error *err);
-/** Free what tsd_hbase_load has allocated. */
+/**
+ * The tables of rollups from the keys rollups, rollups_config and so on (tsd_conf_keys): opts.rollups of settings that were loaded, with remote = hbase and
+ * rollups = true. The store borrows them.
+ *
+ * @return 0; TS_EINVAL with one sentence: rollups_config is not OpenTSDB's JSON, or has no tables; TS_EPARSE; TS_EIO
+ */
+int tsd_hbase_load_rollups(const struct ts_conf *conf, struct tsd_hbase_settings *set, struct ts_error *err);
+/** Free what tsd_hbase_load and tsd_hbase_load_rollups have allocated. */
 void tsd_hbase_settings_release(struct tsd_hbase_settings *set);
 /** With remote = hbase: points that its tables cannot hold are refused by these rules. TS_EINVAL: max_tags or the length of names
  * contradict it. */

@@ -14,6 +14,7 @@
 #include "base/tls.h"
 #include "storage/hbase/limits.h"
 #include "storage/hbase/rowkey.h"
+#include "tsd/ingest/rollups.h"
 
 #define AT_ONCE_MS  100 /* between passes with hbase_ship = at_once */
 #define THRIFT_PORT "9090"
@@ -39,11 +40,12 @@ const struct ts_conf_key tsd_hbase_conf_keys[] = {
         "The store behind the data folder. hbase = points are accepted and kept here as always, sent to "
         "OpenTSDB's tables in HBase after hbase_ship, and queries read both. See docs/OPERATIONS.md.",
         TO(remote)),
-    TS_KEY_STR(
-        "hbase_gateways", "127.0.0.1:" THRIFT_PORT,
-        "Thrift2 gateways of HBase as host:port, comma separated; [ADDRESS]:port for IPv6. Several are used "
-        "at the same time, and one that does not answer is passed over.",
-        TO(gateways)),
+    TS_KEY_STR("hbase_gateways", "127.0.0.1:" THRIFT_PORT,
+               "Thrift2 gateways of HBase as host:port, comma separated; the port is 9090 if none is given, "
+               "and IPv6 is "
+               "written [ADDRESS]:port. Several are used "
+               "at the same time, and one that does not answer is left out.",
+               TO(gateways)),
     TS_KEY_STR("hbase_data_table", "tsdb", "Table of the points, as NAME or NAMESPACE:NAME.",
                .opentsdb = "tsd.storage.hbase.data_table", TO(tables.data)),
     TS_KEY_STR("hbase_uid_table", "tsdb-uid", "Table of the ids of names.",
@@ -126,12 +128,14 @@ const struct ts_conf_key tsd_hbase_conf_keys[] = {
                "may lose "
                "what it has just acknowledged.",
                TO(keep_local_ms), .factor = 1),
-    TS_KEY_BOOL("hbase_sole_writer", "false",
-                "Nobody else writes the series that this daemon writes. Queries then do not ask HBase if "
-                "they begin a day or more after the oldest "
-                "point that is still kept here (hbase_keep_local_h), and after the full hour that followed "
-                "when this was set.",
-                TO(sole_writer)),
+    TS_KEY_BOOL(
+        "hbase_sole_writer", "false",
+        "Nobody else writes the series that this daemon writes. Queries then do not ask HBase "
+        "for times after the full hour that followed when this was set, and after all points that were "
+        "there by then, as far as they are still "
+        "kept here (hbase_keep_local_h). Before the first start after the disk was set back to a "
+        "snapshot, remove the file COMPLETE of the data folder.",
+        TO(sole_writer)),
     TS_KEY_BYTES("hbase_max_reply_bytes", "64M", STO_HBASE_REPLY_MIN_BYTES, STO_HBASE_REPLY_MAX_BYTES,
                  "Longest reply of a gateway.", TO(max_reply_bytes)),
     TS_KEY_INT("hbase_cached_ids", "1000000", 1000, 1000000000,
@@ -323,6 +327,30 @@ int tsd_hbase_load(const struct ts_conf *conf, struct tsd_hbase_settings *out, s
     return rc;
 }
 
+int tsd_hbase_load_rollups(const struct ts_conf *conf, struct tsd_hbase_settings *set, struct ts_error *err)
+{
+    char *file = NULL;
+    struct ts_slice text;
+    bool is_json = false;
+    if (!set->on || !ts_conf_bool(conf, "rollups"))
+        return 0;
+    set->rollups = ts_xcalloc(1, sizeof *set->rollups);
+    int rc = tsd_rollups_text(conf, &file, &text, &is_json, err);
+    if (rc == 0 && !is_json)
+        rc =
+            ts_error_set(err, TS_EINVAL,
+                         "with remote = hbase it must be OpenTSDB's JSON, which names the tables of rollups");
+    if (rc == 0)
+        rc = sto_hbase_rollups_parse(text, ts_conf_str(conf, "rollups_agg_tag_key"),
+                                     ts_conf_str(conf, "rollups_raw_agg_tag_value"), set->rollups, err);
+    ts_free(file);
+    if (rc < 0)
+        return ts_error_wrap(err, "rollups_config");
+    TS_TRY(sto_hbase_names_check(&set->opts.tables, set->rollups, err));
+    set->opts.rollups = set->rollups;
+    return 0;
+}
+
 int tsd_hbase_rules(const struct ts_conf *conf, struct tsd_rules *rules, struct ts_error *err)
 {
     static const char *const lengths[] = {"max_metric_bytes", "max_tagk_bytes", "max_tagv_bytes"};
@@ -348,4 +376,9 @@ void tsd_hbase_settings_release(struct tsd_hbase_settings *set)
     set->gateways_text = NULL;
     ts_tls_unref(set->tls);
     set->tls = NULL;
+    if (set->rollups)
+        sto_hbase_rollups_release(set->rollups);
+    ts_free(set->rollups);
+    set->rollups = NULL;
+    set->opts.rollups = NULL;
 }

@@ -114,6 +114,22 @@ static void health_figures(const struct tsd_daemon *d, struct tsd_health *h)
     }
 }
 
+/* The daemon's own figures have gaps. */
+static void health_self(struct tsd_daemon *d, struct tsd_health *h)
+{
+    uint64_t n_no_series = atomic_load_explicit(&d->n_self_no_series, memory_order_relaxed);
+    uint64_t n_late = atomic_load_explicit(&d->n_self_late, memory_order_relaxed);
+    if (!n_no_series && !n_late)
+        return;
+    struct tsd_health_problem *p = health_add(h, false);
+    HEALTH_TEXT(p->what, "%llu of the daemon's own figures were not stored in the last round: %s",
+                (unsigned long long)(n_no_series + n_late),
+                n_no_series ? "they have no series, and no new ones are taken" : "the store took no points");
+    HEALTH_TEXT(p->action, n_no_series ? "raise memory_limit, or set self_metrics = false"
+                                       : "find out what overloads the daemon, or why it refuses points; "
+                                         "self_metrics = false stores no figures");
+}
+
 static void health_disk(const struct tsd_daemon *d, struct tsd_health *h)
 {
     struct statvfs fs;
@@ -140,6 +156,7 @@ void tsd_health_look(struct tsd_daemon *d, bool disk, struct tsd_health *out)
     if (disk) {
         health_disk(d, out);
         health_figures(d, out);
+        health_self(d, out);
     }
 }
 

@@ -48,6 +48,7 @@ static const struct memory_row memory_rows[TSD_MEM_ACCOUNTS] = {
     [TSD_MEM_INDEX_CACHE] = {"index_cache", "index_cache_bytes", TSD_MEM_PROCESS},
     [TSD_MEM_MERGES] = {"merges", "compaction_memory_bytes", TSD_MEM_PROCESS},
     [TSD_MEM_DECODERS] = {"decoders", "memory_limit", TSD_MEM_PROCESS},
+    [TSD_MEM_COUNTER_IDS] = {"counter_ids", "counter_ids_bytes", TSD_MEM_PROCESS},
     [TSD_MEM_QUERIES] = {"queries", "query_total_bytes", TSD_MEM_PROCESS},
     [TSD_MEM_BODIES] = {"bodies", "http_body_total_bytes", TSD_MEM_PROCESS},
     [TSD_MEM_JSON] = {"json", "http_body_total_bytes", TSD_MEM_BODIES},
@@ -186,7 +187,7 @@ void tsd_memory_defaults(struct tsd_settings *out)
     memory_default(&out->stream_total_bytes, usable / 100 * 6, UINT64_MAX);
     memory_default(&out->connection_total_bytes, usable / 100 * 4, UINT64_MAX);
     uint64_t cache = out->series_cache_bytes;
-    memory_default(&cache, usable / 10, MEMORY_CACHE_MOST);
+    memory_default(&cache, usable / 11, MEMORY_CACHE_MOST);
     out->series_cache_bytes = (size_t)cache;
 }
 
@@ -233,6 +234,12 @@ size_t tsd_memory_index_cache_bytes(const struct tsd_settings *set)
 uint64_t tsd_memory_merge_bytes(const struct tsd_settings *set)
 {
     uint64_t share = set->memory_limit_bytes / 32;
+    return share < MEMORY_STORE_MOST ? share : MEMORY_STORE_MOST;
+}
+
+uint64_t tsd_memory_counter_ids_bytes(const struct tsd_settings *set)
+{
+    uint64_t share = set->memory_limit_bytes / 256;
     return share < MEMORY_STORE_MOST ? share : MEMORY_STORE_MOST;
 }
 
@@ -393,6 +400,7 @@ struct memory_look {
     uint64_t live, snapshots, names,
         files; /* bytes: memstores, those only readers hold, catalog and cells, files */
     uint64_t pages, merges, decoders; /* bytes: pages of indexes, inputs of merges, decoders at rest */
+    uint64_t ids;                     /* bytes: ids of clients */
 };
 
 static void memory_stat(void *arg, const char *name, uint64_t value)
@@ -413,6 +421,8 @@ static void memory_stat(void *arg, const char *name, uint64_t value)
         l->merges = value;
     else if (!strcmp(name, "decoders.bytes"))
         l->decoders = value;
+    else if (!strcmp(name, "counters.ids_bytes"))
+        l->ids = value;
 }
 
 void tsd_memory_look(struct tsd_memory *m, struct sto_store *store, uint64_t cache_bytes)
@@ -427,6 +437,7 @@ void tsd_memory_look(struct tsd_memory *m, struct sto_store *store, uint64_t cac
     ts_budget_report(&m->accounts[TSD_MEM_INDEX_CACHE], l.pages);
     ts_budget_report(&m->accounts[TSD_MEM_MERGES], l.merges);
     ts_budget_report(&m->accounts[TSD_MEM_DECODERS], l.decoders);
+    ts_budget_report(&m->accounts[TSD_MEM_COUNTER_IDS], l.ids);
 }
 
 void tsd_memory_each(const struct tsd_memory *m, void (*each)(void *arg, const struct ts_budget *account),

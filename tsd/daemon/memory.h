@@ -39,6 +39,7 @@ enum tsd_account {
     TSD_MEM_INDEX_CACHE,  /* measured: pages of the files' indexes */
     TSD_MEM_MERGES,       /* measured: what merges of files hold of their inputs */
     TSD_MEM_DECODERS,     /* measured: decoders of blocks that are kept for the next query */
+    TSD_MEM_COUNTER_IDS,  /* measured: ids of clients that number their increments */
     TSD_MEM_QUERIES,      /* running queries */
     TSD_MEM_BODIES,       /* bodies of requests, as they arrive and inflated */
     TSD_MEM_JSON,         /* trees made of JSON bodies; below bodies */
@@ -88,6 +89,8 @@ int tsd_memory_load(const struct ts_conf *conf, struct tsd_settings *out, struct
 uint64_t tsd_memory_name_bytes(const struct tsd_settings *set);
 /** memstore_bytes for a configured value of 0. */
 size_t tsd_memory_memstore_bytes(const struct tsd_settings *set);
+/** counter_ids_bytes for a configured value of 0. */
+uint64_t tsd_memory_counter_ids_bytes(const struct tsd_settings *set);
 /** index_cache_bytes for a configured value of 0. */
 size_t tsd_memory_index_cache_bytes(const struct tsd_settings *set);
 /** compaction_memory_bytes for a configured value of 0. */

@@ -9,8 +9,11 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stdatomic.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 void tsd_peers_init(struct tsd_peers *p, struct tsd_memory *memory, struct ts_budget *spool)
@@ -120,4 +123,45 @@ void tsd_peers_remove(struct tsd_peers *p, struct tsd_peer *peer)
         ts_free(peer);
     }
     pthread_mutex_unlock(&p->mu);
+}
+
+/* Put an address where it belongs among those found so far. */
+static size_t peers_insert(struct tsd_peer_row *rows, size_t n, size_t max, struct tsd_peer_row row)
+{
+    if (n == max && (n == 0 || rows[n - 1].n_points >= row.n_points))
+        return n;
+    size_t i = n < max ? n++ : n - 1;
+    for (; i > 0 && rows[i - 1].n_points < row.n_points; i--)
+        rows[i] = rows[i - 1];
+    rows[i] = row;
+    return n;
+}
+
+size_t tsd_peers_top(struct tsd_peers *p, struct tsd_peer_row *out, size_t max)
+{
+    size_t n = 0;
+    pthread_mutex_lock(&p->mu);
+    for (unsigned i = 0; i < TSD_PEERS_BUCKETS; i++)
+        for (const struct tsd_peer *one = p->buckets[i]; one; one = one->next) {
+            uint64_t n_points = atomic_load_explicit(&one->n_points, memory_order_relaxed);
+            n = peers_insert(out, n, max, (struct tsd_peer_row){one->key, n_points, one->n});
+        }
+    pthread_mutex_unlock(&p->mu);
+    return n;
+}
+
+char *tsd_peer_text(uint64_t key, char *out)
+{
+    if (key >> 32 == 1) {
+        struct in_addr v4 = {.s_addr = htonl((uint32_t)key)};
+        (void)inet_ntop(AF_INET, &v4, out, TSD_PEER_TEXT_BYTES);
+        return out;
+    }
+    struct in6_addr v6 = {0};
+    for (int i = 0; i < 8; i++)
+        v6.s6_addr[i] = (uint8_t)(key >> (56 - 8 * i));
+    (void)inet_ntop(AF_INET6, &v6, out, TSD_PEER_TEXT_BYTES);
+    size_t n = strlen(out);
+    (void)snprintf(out + n, TSD_PEER_TEXT_BYTES - n, "/64");
+    return out;
 }

@@ -25,6 +25,7 @@ struct tsd_peer {
     struct tsd_peer *next;           /* private: of the chain */
     uint64_t key;                    /* tsd_peer_key */
     uint32_t n;                      /* private: connections, at least one */
+    _Atomic uint64_t n_points;       /* accepted from it since its first connection; any thread, relaxed */
     struct tsd_memory_shares memory; /* its share of each account of memory */
     struct ts_budget spool;          /* its share of query_spool_bytes */
 };
@@ -58,5 +59,17 @@ bool tsd_peers_add(struct tsd_peers *p, uint64_t key, const struct tsd_peer_limi
                    struct tsd_peer **out_peer);
 /** A counted connection has been closed. peer NULL is harmless. */
 void tsd_peers_remove(struct tsd_peers *p, struct tsd_peer *peer);
+
+/* An address in a list. */
+struct tsd_peer_row {
+    uint64_t key, n_points; /* as in struct tsd_peer */
+    uint32_t n_connections; /* now */
+};
+/** The addresses with connections that sent the most points, most first; at most max. Returns how many. Cost: O(addresses). */
+size_t tsd_peers_top(struct tsd_peers *p, struct tsd_peer_row *out, size_t max);
+
+#define TSD_PEER_TEXT_BYTES 64
+/** The address of a key, "192.0.2.1", or a network "2001:db8:1:2::/64". Returns out, which takes TSD_PEER_TEXT_BYTES. */
+char *tsd_peer_text(uint64_t key, char *out);
 
 #endif

@@ -73,7 +73,7 @@ const struct ts_conf_key tsd_conf_keys[] = {
                TO_MS(line_read_timeout_ms)),
     TS_KEY_BYTES("series_cache_bytes", "0", 0, 1024 * GIB,
                  "Most memory of the cache of series texts, all workers together. 24 bytes a series are "
-                 "enough. 0 = 256M, or a tenth of memory_limit if that is less.",
+                 "enough. 0 = 256M, or an eleventh of memory_limit if that is less.",
                  TO(series_cache_bytes)),
     TS_KEY_INT("new_series_per_min", "1000000", 0, 4294967295,
                "New series that one connection may create in a minute. Above it the connection is not read "
@@ -183,7 +183,8 @@ const struct ts_conf_key tsd_conf_keys[] = {
     TS_KEY_INT(
         "query_max_per_address", "250", 1, 1000000,
         "Queries of one client address, running and waiting; further ones get 429. Clients on this machine "
-        "may have four times as many. One address never runs more than three quarters of query_max_running.",
+        "may have four times as many. One address of another machine never runs more than three quarters of "
+        "query_max_running.",
         TO(query_max_per_address)),
     TS_KEY_BYTES("query_spool_bytes", "4G", 0, 1024 * GIB,
                  "Most bytes of files in the data folder for replies whose clients are slow. One reply may "
@@ -261,6 +262,35 @@ const struct ts_conf_key tsd_conf_keys[] = {
         "Most bytes of the texts of one annotation, of the metadata of one name or series, or of one rule of "
         "a tree: names, descriptions, notes and custom fields together. Longer ones are refused with 413.",
         TO(annotation_max_bytes)),
+    TS_KEY_STR(
+        "views_folder", "",
+        "Folder of the shared views of the web page, a file of JSON for each. It is made when the first "
+        "view is saved. Empty = the folder views in the data folder.",
+        TO(views_folder)),
+    TS_KEY_INT("views_max", "1000", 0, 10000,
+               "Most files of shared views; further ones are refused with 413. 0 = clients can save none.",
+               TO(n_views)),
+    TS_KEY_INT(
+        "metrics_max_sorted", "10000", 1, 1000000,
+        "Metrics whose figures /api/tsd/metrics computes to sort by one of them: the first ones by name "
+        "of those that match. An answer to which others would belong is partial.",
+        TO(metrics_max_sorted)),
+    TS_KEY_INT(
+        "metrics_max_series", "50000", 1, 10000000,
+        "Series whose indexes a request for /api/tsd/metrics searches, all of its metrics together and "
+        "at least one of each; figures of a metric with more are estimates. 5 us each.",
+        TO(metrics_max_series)),
+    TS_KEY_INT("metrics_max_points", "500000", 0, 1000000000000,
+               "Points that such a request reads to count them; where more are stored, their number is an "
+               "estimate.",
+               TO(metrics_max_points)),
+    TS_KEY_INT("metrics_max_day_points", "2000000", 0, 1000000000000,
+               "Points that such a request reads to compare today with yesterday; metrics with more have no "
+               "such figures.",
+               TO(metrics_max_day_points)),
+    TS_KEY_INT("metrics_max_tag_series", "200000", 1, 4294967295,
+               "Series whose tags /api/tsd/metric looks at; an answer that left some out says more.",
+               TO(metrics_max_tag_series)),
     TS_KEY_CHOICE("meta_series", "auto|true|false", "auto",
                   "/api/search/lookup and /api/uid/tsmeta cover every series. auto = yes, but no with compat "
                   "= opentsdb.",
@@ -291,7 +321,7 @@ const struct ts_conf_key tsd_conf_keys[] = {
                 .opentsdb = "tsd.rollups.enable"),
     TS_KEY_STR("rollups_config", "1m,1h,1d",
                "Intervals of rollups, comma separated; or OpenTSDB's JSON, or the name of a file with it "
-               "that ends in .json.",
+               "that ends in .json. With remote = hbase the JSON is needed, since it names the tables.",
                .opentsdb = "tsd.rollups.config"),
     TS_KEY_STR("rollups_agg_tag_key", "_aggregate", "Tag that names the aggregator of a pre-aggregate.",
                .opentsdb = "tsd.rollups.agg_tag_key"),
@@ -314,8 +344,9 @@ const struct ts_conf_key tsd_conf_keys[] = {
                 TO(collect)),
     TS_KEY_CHOICE(
         "self_metrics", "auto|true|false", "auto",
-        "Store the daemon's own figures (docs/METRICS.md) as metrics tsd.* with the tag host, about 200 "
-        "series. auto = yes, but no with compat = opentsdb; never with mode = ro."),
+        "Store the daemon's own figures (docs/METRICS.md) as metrics tsd.* with the tag host, about 230 "
+        "series, which do not count against max_series. auto = yes, but no with compat = opentsdb; never "
+        "with mode = ro."),
     TS_KEY_INT("self_metrics_interval_s", "15", 1, 3600, "Seconds between two points of them."),
     TS_KEY_CHOICE("log_level", "debug|info|warn|error", "info", "Log lines below this level are dropped."),
     {.name = NULL},

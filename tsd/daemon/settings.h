@@ -71,6 +71,16 @@ struct tsd_settings {
 
     size_t annotation_max_bytes; /* texts of an annotation, or of the metadata of a name or series */
 
+    const char *views_folder; /* of shared views; "": in the data folder */
+    size_t n_views;           /* most of them */
+
+    /* /api/tsd/metrics, of a request */
+    size_t metrics_max_sorted;       /* metrics whose figures are computed for an order */
+    size_t metrics_max_series;       /* series whose indexes are searched */
+    uint64_t metrics_max_points;     /* read to count them */
+    uint64_t metrics_max_day_points; /* read to compare two days */
+    size_t metrics_max_tag_series;   /* whose tags are looked at (/api/tsd/metric) */
+
     /* pictures */
     unsigned graph_max_running; /* drawn at once */
     uint64_t graph_max_pixels;  /* of one */

@@ -71,14 +71,46 @@ uint64_t tsd_deleted_sum(const struct tsd_deleted *d);
 /** Write the summary. */
 int tsd_deleted_print(const struct tsd_deleted *d, bool json, struct ts_sink *sink, struct ts_error *err);
 
-/* --- rows of series as OpenTSDB's scan prints them, or as lines of import (scan.c) --- */
+/* --- rows of series as OpenTSDB's scan prints them, or as lines of import, CSV or JSON (scan.c) --- */
 
-/** Write what a spec chooses; aggregators, downsampling and rates do not matter.
- *  @param import  lines that tsd import takes; else rows
- *  @param limit   series, time, cancelling; NULL: none
- *  @return 0; errors of choosing and reading, and of the sink */
-int tsd_scan_run(struct sto_store *store, const struct qry_spec *spec, bool import, struct qry_limit *limit,
-                 struct ts_sink *sink, struct ts_error *err);
+enum tsd_scan_form { TSD_SCAN_ROWS, TSD_SCAN_IMPORT, TSD_SCAN_CSV, TSD_SCAN_JSON };
+enum tsd_scan_family { TSD_SCAN_POINTS, TSD_SCAN_HOURS, TSD_SCAN_ANNOTATIONS, TSD_SCAN_HISTOGRAMS };
+
+#define TSD_SCAN_BOUND_MAX 512 /* bytes of a key that a client sends */
+/* A key of a row in the form of OpenTSDB, or its beginning. */
+struct tsd_scan_key {
+    size_t n; /* bytes; 0 = there is no bound */
+    uint8_t p[TSD_SCAN_BOUND_MAX];
+};
+/* Rows with from <= key < to. */
+struct tsd_scan_range {
+    struct tsd_scan_key from, to;
+};
+/* Which rows of those that a spec chooses are printed, and how. Zero: all of them, as rows. */
+struct tsd_scan_opts {
+    enum tsd_scan_form form;
+    enum tsd_scan_family family; /* what is read */
+    struct tsd_scan_range range; /* only rows with these keys */
+    bool prefix;                 /* range is that of a prefix */
+    bool keys;                   /* rows without their points */
+    bool first;                  /* of each row the first point alone */
+    uint64_t max_rows;           /* of a page; 0 = all */
+    struct ts_slice after;       /* the token of the page before, borrowed; p NULL: from the beginning */
+    double sample; /* the part of the rows that is printed, chosen by a hash of their keys; 0 = all */
+    bool between;  /* only points between these times of day, in the zone of the spec: */
+    int32_t day_from_ms, day_to_ms; /* from <= time < to; from > to: over midnight */
+};
+/** The name of an option, and whether it has no value; NULL: there are not so many. */
+const char *tsd_scan_opt_name(size_t i, bool *out_flag);
+/** Set the option at an index. TS_EINVAL with a text that names it. */
+int tsd_scan_opts_set(struct tsd_scan_opts *o, size_t i, struct ts_slice value, struct ts_error *err);
+/** Do the options fit each other, and conditions on values if there are any (where)? TS_EINVAL. */
+int tsd_scan_opts_check(const struct tsd_scan_opts *o, bool where, struct ts_error *err);
+/** Write what a spec chooses; aggregators, downsampling and rates do not matter. A page that is full ends with a token.
+ *  @param limit  series, time, cancelling; NULL: none
+ *  @return 0; TS_EINVAL: a token is wrong; errors of choosing and reading, and of the sink */
+int tsd_scan_run(struct sto_store *store, const struct qry_spec *spec, const struct tsd_scan_opts *opts,
+                 struct qry_limit *limit, struct ts_sink *sink, struct ts_error *err);
 
 /* --- the reply of /api/query/exp: outputs as rows of times and values, then the request as it was understood (exp.c) --- */
 

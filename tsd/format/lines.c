@@ -254,7 +254,8 @@ int tsd_lines__metric(struct tsd_lines_run *r, uint32_t metric, const struct tsd
                                .conds = r->conds,
                                .n_conds = spec->n_tags,
                                .from_ms = spec->from_ms,
-                               .to_ms = spec->to_ms};
+                               .to_ms = spec->to_ms,
+                               .useful_from_ms = spec->from_ms};
     int rc = qry_view_add(&r->view, &ask, r->budget, set, err);
     roaring_uint32_iterator_t it;
     roaring_init_iterator(set, &it);

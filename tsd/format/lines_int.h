@@ -51,4 +51,21 @@ int tsd_lines__metric(struct tsd_lines_run *r, uint32_t metric, const struct tsd
 int tsd_lines__internal(struct tsd_lines_run *r, const struct tsd_lines_spec *spec,
                         const struct sto_tag_cond *conds, struct ts_arena *arena, struct ts_error *err);
 
+/* --- histograms, joined from the counts of their buckets --- */
+
+/* Receives a histogram as it stands in a line of import; in order of time. Borrowed until return; < 0 ends the reading. */
+typedef int (*tsd_lines_hist_fn)(void *arg, int64_t ts_ms, bool ms, struct ts_slice text,
+                                 struct ts_error *err);
+struct tsd_lines_hists;
+/** The histograms of a metric; the object lives in the arena. Close it. */
+struct tsd_lines_hists *tsd_lines__hists_open(struct tsd_lines_run *r, struct ts_slice metric,
+                                              struct ts_arena *arena, tsd_lines_hist_fn each, void *arg);
+/** The internal metric of its first bucket, which every histogram has; empty: the metric has no histograms. */
+struct ts_slice tsd_lines__hists_metric(const struct tsd_lines_hists *h);
+/** Read those of a series of that metric from from_ms to to_ms, both included. Errors of qry_read and of the function. */
+int tsd_lines__hists_read(struct tsd_lines_hists *h, const struct sto_series *first, int64_t from_ms,
+                          int64_t to_ms, struct ts_error *err);
+/** Release what the arena does not. */
+void tsd_lines__hists_close(struct tsd_lines_hists *h);
+
 #endif

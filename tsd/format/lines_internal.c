@@ -46,8 +46,11 @@ struct hist_count {
 };
 
 /* Histograms of one metric. */
-struct hist {
+struct tsd_lines_hists {
     struct tsd_lines_run *r;
+    tsd_lines_hist_fn each;     /* receives them */
+    void *arg;                  /* for each */
+    struct ts_buf text;         /* of one */
     struct qry_buckets buckets; /* ascending: u, o, ranges */
     uint32_t *metrics;          /* [buckets.n] their internal metrics */
     struct hist_count *counts;  /* of the current stretch; owned */
@@ -57,7 +60,7 @@ struct hist {
 
 static int hist_row(void *arg, const struct sto_row *row, struct ts_error *err)
 {
-    struct hist *h = arg;
+    struct tsd_lines_hists *h = arg;
     TS_TRY(ts_budget_grow(h->r->budget->memory, &h->counts, &h->cap, h->n + row->cells->n, sizeof *h->counts,
                           err));
     for (uint32_t i = 0; i < row->cells->n; i++) {
@@ -80,27 +83,38 @@ static int cmp_counts(const void *pa, const void *pb)
 }
 
 /* One histogram: counts of one time. */
-static void hist_line(struct hist *h, const struct hist_count *c, size_t n)
+static int hist_emit(struct tsd_lines_hists *h, const struct hist_count *c, size_t n, struct ts_error *err)
 {
-    struct ts_buf *out = &h->r->out;
-    char text[TSD_LINES_TIME_BYTES];
-    bool first = h->buckets.b[c[0].bucket].kind == STO_BUCKET_UNDER;
-    ts_buf_slice(out, ts_buf_get(&h->r->front));
-    ts_buf_append(out, text, tsd_lines_time(c[0].ts_ms, c[0].ms, text));
-    ts_buf_str(out, first ? " " : " u=0:"); /* how import knows the line */
+    ts_buf_clear(&h->text);
+    if (h->buckets.b[c[0].bucket].kind != STO_BUCKET_UNDER)
+        ts_buf_str(&h->text, "u=0:"); /* how import knows the line */
     for (size_t i = 0; i < n; i++) {
         if (i)
-            ts_buf_char(out, ':');
-        sto_bucket_print(&h->buckets.b[c[i].bucket], out);
-        ts_buf_printf(out, "=%lld", (long long)c[i].count);
+            ts_buf_char(&h->text, ':');
+        sto_bucket_print(&h->buckets.b[c[i].bucket], &h->text);
+        ts_buf_printf(&h->text, "=%lld", (long long)c[i].count);
     }
-    ts_buf_slice(out, ts_buf_get(&h->r->back));
-    h->r->n++;
+    return h->text.failed ? ts_error_set(err, TS_ENOMEM, "no memory for a histogram")
+                          : h->each(h->arg, c[0].ts_ms, c[0].ms, ts_buf_get(&h->text), err);
+}
+
+/* As a line of export. */
+static int hist_line(void *arg, int64_t ts_ms, bool ms, struct ts_slice text, struct ts_error *err)
+{
+    struct tsd_lines_run *r = arg;
+    char time[TSD_LINES_TIME_BYTES];
+    ts_buf_slice(&r->out, ts_buf_get(&r->front));
+    ts_buf_append(&r->out, time, tsd_lines_time(ts_ms, ms, time));
+    ts_buf_char(&r->out, ' ');
+    ts_buf_slice(&r->out, text);
+    ts_buf_slice(&r->out, ts_buf_get(&r->back));
+    r->n++;
+    return tsd_lines__flush(r, TSD_LINES_PIECE_BYTES, err);
 }
 
 /* All histograms of a series in a stretch of time. */
-static int hist_stretch(struct hist *h, const struct sto_series *any, int64_t from_ms, int64_t to_ms,
-                        struct ts_error *err)
+static int hist_stretch(struct tsd_lines_hists *h, const struct sto_series *any, int64_t from_ms,
+                        int64_t to_ms, struct ts_error *err)
 {
     h->n = 0;
     for (uint32_t b = 0; b < h->buckets.n; b++) {
@@ -118,15 +132,14 @@ static int hist_stretch(struct hist *h, const struct sto_series *any, int64_t fr
     for (size_t i = 0, e; i < h->n; i = e) {
         for (e = i + 1; e < h->n && h->counts[e].ts_ms == h->counts[i].ts_ms; e++)
             continue;
-        hist_line(h, &h->counts[i], e - i);
-        TS_TRY(tsd_lines__flush(h->r, TSD_LINES_PIECE_BYTES, err));
+        TS_TRY(hist_emit(h, &h->counts[i], e - i, err));
     }
     return 0;
 }
 
 /* A series on its way through stretches of time. */
 struct hist_series {
-    struct hist *h;
+    struct tsd_lines_hists *h;
     const struct sto_series *first; /* of the first bucket */
     int64_t from_ms, to_ms;         /* what is left */
     uint64_t most, n;               /* points of the first bucket: limit of a stretch; in the present one */
@@ -146,48 +159,72 @@ static int hist_first_row(void *arg, const struct sto_row *row, struct ts_error 
 }
 
 /* Stretches end where the first bucket has enough points: every histogram has it. */
-static int hist_series(struct hist *h, const struct sto_series *first, const struct tsd_lines_spec *spec,
-                       struct ts_error *err)
+int tsd_lines__hists_read(struct tsd_lines_hists *h, const struct sto_series *first, int64_t from_ms,
+                          int64_t to_ms, struct ts_error *err)
 {
-    struct hist_series s = {.h = h,
-                            .first = first,
-                            .from_ms = spec->from_ms,
-                            .to_ms = spec->to_ms,
-                            .most = HIST_COUNTS / h->buckets.n + 60};
-    struct qry_reading reading =
-        tsd_lines__reading(h->r, h->metrics[0], &first, 1, spec->from_ms, spec->to_ms);
-    tsd_lines__names(h->r, first);
+    struct hist_series s = {
+        .h = h, .first = first, .from_ms = from_ms, .to_ms = to_ms, .most = HIST_COUNTS / h->buckets.n + 60};
+    struct qry_reading reading = tsd_lines__reading(h->r, h->metrics[0], &first, 1, from_ms, to_ms);
     reading.row = hist_first_row;
     reading.arg = &s;
     TS_TRY(qry_read(&reading, err));
-    return hist_stretch(h, first, s.from_ms, spec->to_ms, err);
+    return hist_stretch(h, first, s.from_ms, to_ms, err);
 }
 
-static int histogram_lines(struct tsd_lines_run *r, struct ts_slice metric, const struct tsd_lines_spec *spec,
-                           const struct sto_tag_cond *conds, struct ts_arena *arena, struct ts_error *err)
+struct tsd_lines_hists *tsd_lines__hists_open(struct tsd_lines_run *r, struct ts_slice metric,
+                                              struct ts_arena *arena, tsd_lines_hist_fn each, void *arg)
 {
-    struct hist h = {.r = r};
+    struct tsd_lines_hists *h = ts_arena_zalloc(arena, sizeof *h);
+    *h = (struct tsd_lines_hists){.r = r, .each = each, .arg = arg};
+    ts_buf_init(&h->text, 0);
+    qry_buckets_find(&r->view, metric, arena, &h->buckets);
+    h->metrics = ts_arena_zalloc(arena, (h->buckets.n + 1) * sizeof *h->metrics);
+    for (size_t b = 0; b < h->buckets.n; b++)
+        (void)sto_uid_find(r->cat, STO_UID_METRIC, h->buckets.metrics[b], &h->metrics[b]);
+    return h;
+}
+
+struct ts_slice tsd_lines__hists_metric(const struct tsd_lines_hists *h)
+{
+    return h->buckets.n ? h->buckets.metrics[0] : (struct ts_slice){NULL, 0};
+}
+
+void tsd_lines__hists_close(struct tsd_lines_hists *h)
+{
+    ts_budget_free(h->r->budget->memory, h->counts, h->cap * sizeof *h->counts);
+    ts_buf_release(&h->text);
+}
+
+/* All series of the first bucket that meet the conditions. */
+static int histogram_series(struct tsd_lines_hists *h, const struct tsd_lines_spec *spec,
+                            const struct sto_tag_cond *conds, struct ts_error *err)
+{
+    struct tsd_lines_run *r = h->r;
     roaring_bitmap_t *set;
-    qry_buckets_find(&r->view, metric, arena, &h.buckets);
-    if (!h.buckets.n)
-        return 0;
-    h.metrics = ts_arena_zalloc(arena, h.buckets.n * sizeof *h.metrics);
-    for (size_t b = 0; b < h.buckets.n; b++)
-        (void)sto_uid_find(r->cat, STO_UID_METRIC, h.buckets.metrics[b], &h.metrics[b]);
-    TS_TRY(qry_select_here(&r->view, h.metrics[0], conds, spec->n_tags, false, r->budget, &set, err));
-    r->lead = TS_SLICE_LIT("histogram ");
-    r->metric = metric;
+    TS_TRY(qry_select_here(&r->view, h->metrics[0], conds, spec->n_tags, false, r->budget, &set, err));
     roaring_uint32_iterator_t it;
     int rc = 0;
     for (roaring_init_iterator(set, &it); it.has_value && rc == 0; roaring_advance_uint32_iterator(&it)) {
         const struct sto_series *s = sto_series_get(r->cat, it.current_value);
         rc = qry_budget_look(r->budget, err);
-        if (s && rc == 0)
-            rc = hist_series(&h, s, spec, err);
+        if (!s || rc < 0)
+            continue;
+        tsd_lines__names(r, s);
+        rc = tsd_lines__hists_read(h, s, spec->from_ms, spec->to_ms, err);
     }
     roaring_bitmap_free(set);
-    ts_budget_free(r->budget->memory, h.counts, h.cap * sizeof *h.counts);
+    return rc;
+}
+
+static int histogram_lines(struct tsd_lines_run *r, struct ts_slice metric, const struct tsd_lines_spec *spec,
+                           const struct sto_tag_cond *conds, struct ts_arena *arena, struct ts_error *err)
+{
+    struct tsd_lines_hists *h = tsd_lines__hists_open(r, metric, arena, hist_line, r);
+    r->lead = TS_SLICE_LIT("histogram ");
+    r->metric = metric;
+    int rc = h->buckets.n ? histogram_series(h, spec, conds, err) : 0;
     r->lead = r->metric = (struct ts_slice){NULL, 0};
+    tsd_lines__hists_close(h);
     return rc;
 }
 

@@ -1,244 +1,366 @@
 /*
- * scan.c - rows as OpenTSDB prints them.
+ * scan.c - which rows a scan prints: those that a spec chooses, less what its options leave out, page by page.
  *
- * Values are the bytes that OpenTSDB would store: integers in 1, 2, 4 or 8 bytes, others as float if that is exact, else as
- * double. Ids have three bytes, all of a series four if one of them needs it; times that do not fit 32 bits have eight.
- *
- *   [0, 0, 1, 80, -30, 39, 0, 0, 0, 1, 0, 0, 1] METRIC 1356998400 (Tue Jan 01 00:00:00 UTC 2013) {host=web01}
- *     [0, 0]<TAB>[42]<TAB>0<TAB>l<TAB>1356998400<TAB>(Tue Jan 01 00:00:00 UTC 2013)
- *
- * A row is an hour of a series, of which the points from start to end are shown. Rows come series by series.
+ * A row is an hour of a series, of which the points from start to end are shown. Rows come series by series. A page ends with a token, which names the
+ * last row by the index of its query, the TSUID of its series and its hour, so that the next page begins behind it whatever was written
+ * meanwhile.
  *
  * Threads    one
- * Not here   lines of import (lines.c)
+ * Not here   how rows are printed (scan_forms.c), options (scan_opts.c)
  */
-#include "tsd/format/answers.h"
+#include "tsd/format/scan_int.h"
 
-#include "tsd/meta/series.h"
-#include "base/double.h"
+#include "base/hash.h"
+#include "base/num.h"
+#include "base/text.h"
 #include "query/execution/plan.h"
-#include "query/execution/reader.h"
 #include "query/ids.h"
-#include "tsd/format/lines_int.h"
-#include "tsd/format/out.h"
-#include "tsd/ingest/rules.h"
 
 #include <string.h>
 
-#define SCAN_KEY_MAX 2064 /* bytes of a row's key: 1 + 2 * 255 ids of four bytes, and a time */
-#define SCAN_FLOAT   0x8u /* flag of a qualifier: no integer */
-
-/* One scan under way. */
-struct scan_run {
-    struct tsd_lines_run lines; /* catalog, snapshot, text on its way out */
-    struct qry_budget budget;   /* of the request */
-    struct ts_sink *sink;       /* where text goes */
-    struct ts_buf tags;         /* "{k=v, k=v}" of the current series */
-    uint8_t key[SCAN_KEY_MAX];  /* of the current series, without time */
-    size_t n_key, metric_n;     /* its bytes, those of the metric */
-};
-
 static int scan_emit(void *arg, struct ts_slice text, struct ts_error *err)
 {
-    struct scan_run *r = arg;
+    struct tsd_scan_run *r = arg;
     return ts_sink_write(r->sink, text, err);
 }
 
-/* "[1, -2, 3]" */
-static void scan_bytes(struct ts_buf *b, const uint8_t *p, size_t n)
+/* --- pages --- */
+
+static int bad_token(struct ts_slice token, struct ts_error *err)
 {
-    ts_buf_char(b, '[');
-    for (size_t i = 0; i < n; i++)
-        ts_buf_printf(b, i ? ", %d" : "%d", (int8_t)p[i]);
-    ts_buf_char(b, ']');
+    return ts_error_set(err, TS_EINVAL,
+                        "\"%.*s\" is not a token of a scan; after takes what the page before ended with",
+                        TS_SHOWN(token, 64));
 }
 
-static size_t scan_be(uint64_t v, size_t n, uint8_t *out)
+/* Read a token: INDEX-TSUID-HOUR. */
+static int read_token(struct tsd_scan_run *r, struct ts_error *err)
 {
-    for (size_t i = 0; i < n; i++)
-        out[i] = (uint8_t)(v >> 8 * (n - 1 - i));
-    return n;
+    struct ts_slice token = r->opts->after;
+    const char *a = token.n ? memchr(token.p, '-', token.n) : NULL;
+    const char *b = a ? memchr(a + 1, '-', token.n - (size_t)(a + 1 - token.p)) : NULL;
+    int64_t sub, hour;
+    if (!token.p)
+        return 0;
+    if (!b || ts_num_parse_int((struct ts_slice){token.p, (size_t)(a - token.p)}, &sub, NULL) < 0 ||
+        sub < 0 ||
+        ts_num_parse_int((struct ts_slice){b + 1, token.n - (size_t)(b + 1 - token.p)}, &hour, NULL) < 0 ||
+        hour < INT32_MIN || hour > INT32_MAX)
+        return bad_token(token, err);
+    r->after_sub = (size_t)sub;
+    r->after = (struct ts_slice){a + 1, (size_t)(b - a - 1)};
+    r->after_hour = (int32_t)hour;
+    return 0;
 }
 
-/* As Java prints a date. */
-static void scan_date(struct ts_buf *b, int64_t ms)
+/* The position of the series of the token among those of the plan, if it is one of them. */
+static int find_series(struct tsd_scan_run *r, const struct qry_plan *plan, size_t *out, bool *out_found,
+                       struct ts_error *err)
 {
-    static const char *const days[] = {"Thu", "Fri", "Sat", "Sun",
-                                       "Mon", "Tue", "Wed"}; /* 1970 began on a Thursday */
-    static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                         "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-    struct ts_civil c = ts_civil_from_ms(NULL, ms);
-    ts_buf_printf(b, "(%s %s %02d %02d:%02d:%02d UTC %d)", days[ts_floor_mod(ts_floor_div(ms, TS_DAY_MS), 7)],
-                  months[c.month - 1], c.day, c.hour, c.minute, c.second, c.year);
-}
-
-/* --- a series --- */
-
-/* Its ids as bytes: the TSUID. */
-static void scan_ids(struct scan_run *r, const struct sto_series *s)
-{
-    struct ts_buf hex;
-    ts_buf_init(&hex, 0);
-    (void)qry_ids_tsuid(&r->lines.view, s, &hex); /* without one the key is the time alone */
-    r->n_key = hex.n / 2 < SCAN_KEY_MAX ? hex.n / 2 : SCAN_KEY_MAX;
-    for (size_t i = 0; i < r->n_key; i++) {
-        unsigned v = 0;
-        for (size_t k = 0; k < 2; k++) {
-            char c = hex.p[2 * i + k];
-            v = v << 4 | (unsigned)(c <= '9' ? c - '0' : c - 'A' + 10);
-        }
-        r->key[i] = (uint8_t)v;
+    struct ts_buf tsuid;
+    size_t step = 0;
+    int rc = 0;
+    ts_buf_init(&tsuid, 0);
+    *out_found = false;
+    for (size_t i = 0; i < plan->n && !*out_found && rc == 0; i++) {
+        rc = qry_budget_step(&r->budget, &step, err);
+        ts_buf_clear(&tsuid);
+        *out_found = qry_ids_tsuid(&r->lines.view, plan->series[i], &tsuid) &&
+                     ts_slice_cmp(ts_buf_get(&tsuid), r->after) == 0;
+        *out = i;
     }
-    r->metric_n = hex.n ? qry_ids_metric_digits(&r->lines.view, s) / 2 : 0;
-    ts_buf_release(&hex);
+    ts_buf_release(&tsuid);
+    return rc;
 }
 
-static void scan_series(struct scan_run *r, const struct sto_series *s)
-{
-    struct sto_tag_text tags[TSD_SERIES_MAX_TAGS];
-    ts_buf_clear(&r->tags);
-    tsd_tags_text(tags, tsd_series_tags(&r->lines.view, s, tags), &r->tags);
-    scan_ids(r, s);
-}
-
-/* --- a row --- */
-
-static void scan_head(struct scan_run *r, const struct sto_series *s, int64_t base_ms)
-{
-    struct ts_buf *b = &r->lines.out;
-    uint8_t key[SCAN_KEY_MAX + 8];
-    int64_t base_s = base_ms / 1000;
-    size_t n = r->metric_n;
-    memcpy(key, r->key, n);
-    n += scan_be((uint64_t)base_s, base_s >= 0 && base_s <= UINT32_MAX ? 4 : 8, key + n);
-    memcpy(key + n, r->key + r->metric_n, r->n_key - r->metric_n);
-    scan_bytes(b, key, n + r->n_key - r->metric_n);
-    ts_buf_char(b, ' ');
-    ts_buf_slice(b, qry_view_name(&r->lines.view, STO_UID_METRIC, s->metric));
-    ts_buf_printf(b, " %lld ", (long long)base_s);
-    scan_date(b, base_ms);
-    ts_buf_char(b, ' ');
-    ts_buf_slice(b, ts_buf_get(&r->tags));
-    ts_buf_char(b, '\n');
-}
-
-/* Bytes of a value; returns their number. */
-static size_t scan_value(struct ts_num v, uint8_t *out)
-{
-    if (v.kind == TS_NUM_INT) {
-        size_t n = v.m >= INT8_MIN && v.m <= INT8_MAX     ? 1
-                   : v.m >= INT16_MIN && v.m <= INT16_MAX ? 2
-                   : v.m >= INT32_MIN && v.m <= INT32_MAX ? 4
-                                                          : 8;
-        return scan_be((uint64_t)v.m, n, out);
-    }
-    double d = ts_num_double(v);
-    float f = (float)d;
-    uint32_t bits32;
-    memcpy(&bits32, &f, 4);
-    return (double)f == d ? scan_be(bits32, 4, out) : scan_be(ts_double_bits(d), 8, out);
-}
-
-static void scan_point(struct scan_run *r, int64_t base_ms, uint32_t meta, int64_t m)
-{
-    struct ts_buf *b = &r->lines.out;
-    struct ts_num v = sto_cell_num(meta, m);
-    uint8_t qualifier[4], value[8];
-    uint32_t off_ms = sto_meta_off(meta);
-    bool ms = (meta & STO_META_MS) || off_ms % 1000 != 0, is_int = v.kind == TS_NUM_INT;
-    size_t n_value = scan_value(v, value), n_qualifier;
-    uint32_t flags = (uint32_t)(n_value - 1) | (is_int ? 0 : SCAN_FLOAT);
-    n_qualifier = ms ? scan_be(0xf0000000u | off_ms << 6 | flags, 4, qualifier)
-                     : scan_be(off_ms / 1000 << 4 | flags, 2, qualifier);
-    ts_buf_str(b, "  ");
-    scan_bytes(b, qualifier, n_qualifier);
-    ts_buf_char(b, '\t');
-    scan_bytes(b, value, n_value);
-    int64_t time = base_ms + off_ms;
-    ts_buf_printf(b, "\t%u\t%c\t%lld\t", ms ? off_ms : off_ms / 1000, is_int ? 'l' : 'f',
-                  (long long)(ms ? time : time / 1000));
-    scan_date(b, time);
-    ts_buf_char(b, '\n');
-}
+/* --- rows --- */
 
 /* The series that are printed now. */
 struct scanned {
-    struct scan_run *r;
+    struct tsd_scan_run *r;
     const struct sto_series *const *series; /* by position */
-    bool import;
+    bool resumes;                           /* the first one was printed up to after_hour */
 };
+
+bool tsd_scan__is_between(const struct tsd_scan_run *r, int64_t t_ms)
+{
+    const struct tsd_scan_opts *o = r->opts;
+    struct ts_civil c = ts_civil_from_ms(r->tz, t_ms);
+    int32_t ms = ((c.hour * 60 + c.minute) * 60 + c.second) * 1000 + c.ms;
+    return o->day_from_ms < o->day_to_ms ? ms >= o->day_from_ms && ms < o->day_to_ms
+                                         : ms >= o->day_from_ms || ms < o->day_to_ms;
+}
+
+/* Copy the points of a row that are chosen. */
+static void choose(struct tsd_scan_run *r, const struct sto_row *row)
+{
+    const struct sto_cells *from = row->cells;
+    struct sto_cells *to = &r->chosen;
+    sto_cells_reserve(to, from->n);
+    to->n = 0;
+    to->uniform = from->uniform;
+    to->common = from->common;
+    for (uint32_t i = 0; i < from->n && !(r->opts->first && to->n); i++) {
+        if (r->opts->between &&
+            !tsd_scan__is_between(r, row->key.hour * TS_HOUR_MS + sto_meta_off(from->meta[i])))
+            continue;
+        to->meta[to->n] = from->meta[i];
+        to->m[to->n++] = from->m[i];
+    }
+}
+
+/* Is a row part of the sample? The same rows are each time. */
+static bool is_sampled(const struct tsd_scan_run *r, const struct sto_series *s, int32_t hour)
+{
+    uint64_t hash = ts_hash_u64((uint64_t)s->id << 32 | (uint32_t)hour);
+    return r->opts->sample == 0 || (double)(hash >> 11) * 0x1p-53 < r->opts->sample;
+}
+
+static bool has_range(const struct tsd_scan_run *r)
+{
+    return r->opts->range.from.n || r->opts->range.to.n;
+}
+
+bool tsd_scan__wants(const struct tsd_scan_run *r, const struct sto_series *s, int32_t hour)
+{
+    uint8_t key[TSD_SCAN_KEY_MAX + 8];
+    if ((r->skips && hour <= r->after_hour) || !is_sampled(r, s, hour))
+        return false;
+    return !has_range(r) ||
+           (r->n_key && tsd_scan__key_has(&r->opts->range, key, tsd_scan__key(r, hour * TS_HOUR_MS, key)));
+}
+
+int tsd_scan__take(struct tsd_scan_run *r, const struct sto_series *s, int32_t hour, struct ts_error *err)
+{
+    if (r->opts->max_rows && r->n_rows == r->opts->max_rows) {
+        r->full = true;
+        return ts_error_set(err, TS_ECANCELLED, "the page is full");
+    }
+    r->n_rows++;
+    r->last_series = s;
+    r->last_hour = hour;
+    r->last_sub = r->sub;
+    return 0;
+}
 
 static int scan_begin(void *arg, size_t pos, struct ts_error *err)
 {
     struct scanned *s = arg;
     (void)err;
-    if (s->import)
-        tsd_lines__names(&s->r->lines, s->series[pos]);
-    else
-        scan_series(s->r, s->series[pos]);
+    s->r->skips = s->resumes && pos == 0;
+    tsd_scan__series(s->r, s->series[pos]);
     return 0;
 }
 
 static int scan_row(void *arg, const struct sto_row *row, struct ts_error *err)
 {
     struct scanned *s = arg;
-    struct tsd_lines_run *lines = &s->r->lines;
-    int64_t base_ms = row->key.hour * TS_HOUR_MS;
-    if (s->import)
-        return tsd_lines__row(lines, row, err);
-    scan_head(s->r, s->series[row->pos], base_ms);
-    for (uint32_t i = 0; i < row->cells->n; i++)
-        scan_point(s->r, base_ms, row->cells->meta[i], row->cells->m[i]);
-    if (lines->out.failed)
-        return ts_error_set(err, TS_ENOMEM, "no memory for a row");
-    return tsd_lines__flush(lines, TSD_LINES_PIECE_BYTES, err);
+    struct tsd_scan_run *r = s->r;
+    const struct sto_series *series = s->series[row->pos];
+    if (!tsd_scan__wants(r, series, row->key.hour))
+        return 0;
+    if (row->cells)
+        choose(r, row);
+    if (row->cells && r->chosen.n == 0)
+        return 0;
+    TS_TRY(tsd_scan__take(r, series, row->key.hour, err));
+    return r->opts->family == TSD_SCAN_HOURS ? tsd_scan__hour(r, series, row, err)
+                                             : tsd_scan__row(r, series, row, err);
 }
 
-static int scan_sub(struct scan_run *r, const struct qry_spec *spec, size_t index, bool import,
-                    struct ts_error *err)
+/* What is read of a query. */
+struct chosen {
+    const struct qry_spec *spec;
+    const struct sto_series **series; /* [n]; of the plan, less what is left out */
+    size_t n;
+    bool resumes;           /* the first one was printed up to after_hour */
+    int64_t from_ms, to_ms; /* both included */
+};
+
+/* Leave out series and times that have no key in the range. Keys of other times have another form, so these are read if they are asked for,
+ * and judged row by row. */
+static void narrow(struct tsd_scan_run *r, struct chosen *c)
+{
+    int64_t first_s = INT64_MAX, last_s = INT64_MIN, from_s, to_s;
+    bool usual = c->from_ms >= 0 && c->to_ms / 1000 <= UINT32_MAX;
+    size_t n = 0;
+    for (size_t i = 0; usual && i < c->n; i++) {
+        tsd_scan__ids(r, c->series[i]);
+        bool any =
+            r->n_key && tsd_scan__key_hours(&r->opts->range, r->key, r->n_key, r->metric_n, &from_s, &to_s);
+        if (i == 0 && c->resumes)
+            c->resumes = any;
+        if (!any)
+            continue;
+        first_s = from_s < first_s ? from_s : first_s;
+        last_s = to_s > last_s ? to_s : last_s;
+        c->series[n++] = c->series[i];
+    }
+    if (!usual)
+        return;
+    c->n = n;
+    if (n && first_s * 1000 > c->from_ms)
+        c->from_ms = first_s * 1000;
+    if (n && last_s * 1000 + TS_HOUR_MS - 1 < c->to_ms)
+        c->to_ms = last_s * 1000 + TS_HOUR_MS - 1;
+}
+
+/* Points, or their summaries where these are asked for and no point need be looked at. */
+static int read_rows(struct tsd_scan_run *r, const struct qry_plan *plan, const struct chosen *c,
+                     struct ts_error *err)
+{
+    struct qry_plan p = *plan;
+    struct scanned s = {r, c->series, c->resumes};
+    size_t n_hours;
+    p.scan_from_ms = c->from_ms > STO_MIN_TS_MS ? c->from_ms : STO_MIN_TS_MS;
+    p.scan_to_ms = (c->to_ms < STO_MAX_TS_MS ? c->to_ms : STO_MAX_TS_MS) + 1;
+    if (r->opts->family == TSD_SCAN_HOURS && !r->opts->between)
+        TS_TRY(qry_plan_whole_hours(&p, &n_hours, err));
+    struct qry_reading rd = qry_plan_reading(&p, r->lines.snap, &r->budget);
+    rd.series = c->series;
+    rd.n = c->n;
+    rd.needs_sum = true;
+    rd.where = &c->spec->where;
+    rd.begin = scan_begin;
+    rd.row = scan_row;
+    rd.arg = &s;
+    return qry_read(&rd, err);
+}
+
+/* Read what was chosen of a query. metric: whose histograms are read. */
+static int scan_plan(struct tsd_scan_run *r, const struct qry_spec *spec, const struct qry_plan *plan,
+                     struct ts_slice metric, struct ts_error *err)
+{
+    bool resumes = r->after.p && r->sub == r->after_sub && !r->resumed;
+    size_t at = 0;
+    struct chosen c = {.spec = spec};
+    if (resumes)
+        TS_TRY(find_series(r, plan, &at, &resumes, err));
+    if (r->after.p && r->sub == r->after_sub && !r->resumed && !resumes)
+        return 0; /* the series of the token is one of another metric */
+    r->resumed = true;
+    c.series = plan->series + at;
+    c.n = plan->n - at;
+    c.resumes = resumes;
+    qry_delete_target_range(spec, &c.from_ms, &c.to_ms);
+    if (has_range(r))
+        narrow(r, &c);
+    int rc = 0;
+    if (c.n == 0 || c.from_ms > c.to_ms)
+        return 0;
+    if (r->opts->family == TSD_SCAN_ANNOTATIONS)
+        rc = tsd_scan__notes(r, c.series, c.n, c.resumes, c.from_ms, c.to_ms, err);
+    else if (r->opts->family == TSD_SCAN_HISTOGRAMS)
+        rc = tsd_scan__histograms(r, metric, plan->arena, c.series, c.n, c.resumes, c.from_ms, c.to_ms, err);
+    else
+        rc = read_rows(r, plan, &c, err);
+    return r->full ? 0 : rc;
+}
+
+/* A query of one metric, or of TSUIDs. */
+static int scan_metric(struct tsd_scan_run *r, const struct qry_spec *spec, const struct qry_sub *sub,
+                       struct ts_error *err)
 {
     struct ts_arena arena;
     struct qry_plan plan;
+    struct qry_sub one = *sub;
+    struct qry_spec with = *spec;
+    bool histograms = r->opts->family == TSD_SCAN_HISTOGRAMS;
+    bool ids = !histograms || !qry_ids_remote(spec->view); /* a remote store has no ids for their buckets */
+    with.subs = &one;
+    with.n_subs = 1;
     ts_arena_init(&arena, 0);
     arena.budget = r->budget.memory;
-    int rc = qry_plan_select(spec, index, NULL, 0, &r->budget, &arena, &plan, err);
-    if (rc == 0 && !import)
-        rc = qry_ids_load(spec->view, plan.series, plan.n, err);
-    if (rc == 0) {
-        struct scanned s = {r, plan.series, import};
-        struct qry_reading rd = qry_plan_reading(&plan, r->lines.snap, &r->budget);
-        qry_delete_target_range(spec, &rd.from_ms, &rd.to_ms);
-        rd.to_ms++;
-        rd.where = &spec->where;
-        rd.begin = scan_begin;
-        rd.row = scan_row;
-        rd.arg = &s;
-        rc = qry_read(&rd, err);
+    int rc = 0;
+    if (!ids && (r->opts->max_rows || r->after.p))
+        rc = ts_error_set(err, TS_EINVAL,
+                          "With remote = hbase histograms have no pages: leave out limit and after");
+    if (r->opts->form == TSD_SCAN_IMPORT && !r->opts->max_rows && !r->after.p && !has_range(r))
+        ids = false; /* none is printed */
+    if (histograms) {
+        struct tsd_lines_hists *hists = tsd_lines__hists_open(&r->lines, sub->metric, &arena, NULL, NULL);
+        one.metric = tsd_lines__hists_metric(hists);
+        tsd_lines__hists_close(hists);
+    }
+    if (rc == 0 && (one.metric.n || one.n_tsuids)) {
+        rc = qry_plan_select(&with, 0, NULL, 0, &r->budget, &arena, &plan, err);
+        if (rc == 0 && ids)
+            rc = qry_ids_load(spec->view, plan.series, plan.n, err);
+        if (rc == 0)
+            rc = scan_plan(r, &with, &plan, sub->metric, err);
     }
     ts_arena_release(&arena);
     return rc;
 }
 
-int tsd_scan_run(struct sto_store *store, const struct qry_spec *spec, bool import, struct qry_limit *limit,
-                 struct ts_sink *sink, struct ts_error *err)
+/* Metrics that a pattern with stars matches, in the order of their ids. */
+static int scan_pattern(struct tsd_scan_run *r, const struct qry_spec *spec, const struct qry_sub *sub,
+                        struct ts_error *err)
 {
-    struct scan_run *r = ts_xcalloc(1, sizeof *r);
+    struct qry_sub one = *sub;
+    uint32_t last = sto_uid_max(r->lines.cat, STO_UID_METRIC);
+    size_t step = 0, n = 0;
+    for (uint32_t id = 1; id <= last && !r->full; id++) {
+        TS_TRY(qry_budget_step(&r->budget, &step, err));
+        one.metric = qry_view_name(&r->lines.view, STO_UID_METRIC, id);
+        if (!one.metric.p || sto_name_internal(one.metric) || sto_uid_deleted(one.metric) ||
+            !ts_slice_fits_stars(one.metric, sub->metric))
+            continue;
+        n++;
+        int rc = scan_metric(r, spec, &one, err);
+        if (rc < 0 && rc != TS_ENOTFOUND) /* a metric may lack the tag keys of the filters */
+            return rc;
+    }
+    return n ? 0 : ts_error_set(err, TS_ENOTFOUND, "No metric matches '%.*s'", TS_SHOWN(sub->metric, 100));
+}
+
+static int scan_sub(struct tsd_scan_run *r, const struct qry_spec *spec, struct ts_error *err)
+{
+    const struct qry_sub *sub = &spec->subs[r->sub];
+    bool pattern = sub->metric.n && memchr(sub->metric.p, '*', sub->metric.n);
+    int rc = pattern ? scan_pattern(r, spec, sub, err) : scan_metric(r, spec, sub, err);
+    if (rc == 0 && r->after.p && r->sub == r->after_sub && !r->resumed)
+        rc = ts_error_set(err, TS_EINVAL,
+                          "The series of the token %.*s is not among those that are asked for any more: "
+                          "begin again, without after",
+                          TS_SHOWN(r->opts->after, 64));
+    return rc;
+}
+
+int tsd_scan_run(struct sto_store *store, const struct qry_spec *spec, const struct tsd_scan_opts *opts,
+                 struct qry_limit *limit, struct ts_sink *sink, struct ts_error *err)
+{
+    struct tsd_scan_run *r = ts_xcalloc(1, sizeof *r);
     struct ts_error why = {0};
-    int rc = 0;
+    r->opts = opts;
     r->sink = sink;
+    r->store = store;
+    r->tz = spec->tz;
     qry_budget_init(&r->budget, limit);
     tsd_lines__open(&r->lines, store, &r->budget, scan_emit, r);
     ts_buf_init(&r->tags, 0);
+    ts_buf_init(&r->items.text, 0);
+    r->items.text.budget = r->budget.memory;
     struct qry_spec with = *spec;
     with.view = &r->lines.view;
-    for (size_t i = 0; i < spec->n_subs && rc == 0; i++)
-        rc = scan_sub(r, &with, i, import, err);
+    int rc = read_token(r, err);
+    if (rc == 0 && r->after_sub >= spec->n_subs)
+        rc = bad_token(opts->after, err);
+    if (rc == 0)
+        tsd_scan__begin(r);
+    for (r->sub = r->after_sub; r->sub < spec->n_subs && rc == 0 && !r->full; r->sub++)
+        rc = scan_sub(r, &with, err);
+    if (rc == 0 && r->full)
+        tsd_scan__more(r);
     if (rc == 0)
         rc = tsd_lines__flush(&r->lines, 1, err);
     if (rc < 0 && qry_budget_result(&r->budget, &why) < 0)
         *err = why;
     tsd_lines__close(&r->lines);
     ts_buf_release(&r->tags);
+    ts_buf_release(&r->items.text);
+    ts_budget_free(r->budget.memory, r->items.v, r->items.cap * sizeof *r->items.v);
+    sto_cells_release(&r->chosen);
     ts_free(r);
     return rc;
 }

@@ -16,8 +16,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Why an increment is refused with remote = hbase. */
-#define TSD_NO_COUNTERS        "increments are kept by the engine alone: with remote = hbase send the sum with put"
 #define TSD_COUNTER_RULES      64   /* most rules of counter_resolution */
 #define TSD_COUNTER_DEFAULT_MS 1000 /* resolution of metrics without a rule */
 

@@ -10,15 +10,14 @@
 #include "base/time.h"
 #include "tsd/ingest/histogram.h"
 
+#include <stdlib.h>
+
 #define INGEST_SHARDS     65536u             /* sto_series.shard has 16 bits */
 #define INGEST_MSG_BYTES  4096               /* longest text of a refusal */
 #define INGEST_TEXT_BYTES ((size_t)64 << 20) /* a line is bounded long before */
 
-void tsd_ingest_init(struct tsd_ingest *in, const struct tsd_rules *rules, struct sto_store *store,
-                     struct sto_writer *writer, size_t cache_bytes)
+static void ingest_begin(struct tsd_ingest *in, size_t cache_bytes)
 {
-    *in = (struct tsd_ingest){.rules = rules, .store = store, .writer = writer};
-    in->cat = sto_store_catalog(store);
     tsd_icache_init(&in->cache, in->cat, cache_bytes);
     in->slot_of = ts_xcalloc(INGEST_SHARDS, sizeof(*in->slot_of));
     ts_buf_init(&in->msg, INGEST_MSG_BYTES);
@@ -28,9 +27,26 @@ void tsd_ingest_init(struct tsd_ingest *in, const struct tsd_rules *rules, struc
     ts_buf_init(&in->tags_text, INGEST_TEXT_BYTES);
 }
 
+void tsd_ingest_init(struct tsd_ingest *in, const struct tsd_rules *rules, struct sto_store *store,
+                     struct sto_writer *writer, size_t cache_bytes)
+{
+    *in = (struct tsd_ingest){.rules = rules, .store = store, .writer = writer};
+    in->cat = sto_store_catalog(store);
+    ingest_begin(in, cache_bytes);
+}
+
+void tsd_ingest_init_apart(struct tsd_ingest *in, const struct tsd_rules *rules, struct sto_catalog *cat,
+                           const struct tsd_ingest_sink *sink, size_t cache_bytes)
+{
+    *in = (struct tsd_ingest){.rules = rules, .cat = cat, .sink = sink};
+    ingest_begin(in, cache_bytes);
+}
+
 void tsd_ingest_release(struct tsd_ingest *in)
 {
     tsd_icache_release(&in->cache);
+    sto_keep_unref(in->keep);
+    in->keep = NULL;
     ts_free(in->slot_of);
     ts_free(in->open);
     ts_free(in->tags);
@@ -46,8 +62,48 @@ void tsd_ingest_release(struct tsd_ingest *in)
     in->tags = NULL;
 }
 
+/* Take the rules of retention if they have changed, and the time at which they are looked at. */
+static void ingest_look_at_rules(struct tsd_ingest *in)
+{
+    uint64_t epoch = sto_retain_epoch(in->store) + 1; /* 0 = never looked */
+    if (epoch != in->keep_epoch) {
+        struct sto_keep *keep = sto_retain_keep(in->store);
+        sto_keep_unref(in->keep);
+        in->keep = keep;
+        if (!sto_keep_expires(keep)) {
+            sto_keep_unref(keep);
+            in->keep = NULL;
+        }
+        in->keep_epoch = epoch;
+    }
+    if (!in->keep)
+        return;
+    in->now_ms = sto_retain_now_ms(in->store);
+    in->kept_ms = sto_keep_all_ms(in->keep, in->now_ms);
+}
+
+int tsd_ingest_expired(struct tsd_ingest *in, const struct sto_series *series)
+{
+    int rule = sto_keep_rule(in->keep, series->id);
+    int64_t hours = rule < 0 ? 0 : sto_keep_rule_ms(in->keep, (size_t)rule) / TS_HOUR_MS;
+    ts_buf_clear(&in->msg);
+    ts_buf_printf(&in->msg, "the point has expired: points of this series are kept for %lld%s",
+                  (long long)(hours % 24 ? hours : hours / 24), hours % 24 ? "h" : "d");
+    in->is_expired = true;
+    return TS_EINVAL;
+}
+
+void tsd_ingest_count_refused(struct tsd_ingest *in, int code)
+{
+    bool expired = code == TS_EINVAL && in->is_expired;
+    in->n_refused[expired ? TSD_REF_EXPIRED : tsd_refusal_of(code)]++;
+    in->is_expired = false;
+}
+
 void tsd_ingest_begin(struct tsd_ingest *in)
 {
+    if (in->store)
+        ingest_look_at_rules(in);
     if (sto_catalog_generation(in->cat) != in->cache.generation) {
         tsd_icache_reset(&in->cache);
         memset(in->counters, 0, sizeof in->counters);
@@ -89,7 +145,10 @@ static int ingest_resolve(struct tsd_ingest *in, size_t metric_len, const struct
     bool create =
         !limited || tsd_series_try(in->new_series, in->new_series_per_min, in->new_series_total, now_ms);
     uint32_t end = sto_series_count(in->cat);
-    int rc = sto_series_resolve(in->cat, text, (uint32_t)metric_len, tags, n_tags, create, out_series, &err);
+    int rc =
+        in->own_series
+            ? sto_series_resolve_own(in->cat, text, (uint32_t)metric_len, tags, n_tags, out_series, &err)
+            : sto_series_resolve(in->cat, text, (uint32_t)metric_len, tags, n_tags, create, out_series, &err);
     if (limited && create && (rc < 0 || (*out_series)->id < end))
         tsd_series_give(in->new_series, in->new_series_total);
     if (rc == TS_ENOTFOUND && !create) {
@@ -203,9 +262,10 @@ void tsd_ingest_add_tag(struct tsd_ingest *in, struct sto_tag_text tag)
     in->tags[in->n_tags++] = tag;
 }
 
-struct sto_batch *tsd_ingest_open(struct tsd_ingest *in, const struct sto_series *series)
+/* The slot of a series, which gets a place for its batch. */
+static unsigned ingest_slot(struct tsd_ingest *in, const struct sto_series *series)
 {
-    unsigned slot = sto_writer_slot(in->writer, series);
+    unsigned slot = in->sink ? 0 : sto_writer_slot(in->writer, series);
     if (slot >= in->n_slots) {
         in->open = ts_xrealloc(in->open, (slot + 1) * sizeof(struct sto_batch *));
         for (unsigned i = in->n_slots; i <= slot; i++)
@@ -213,7 +273,45 @@ struct sto_batch *tsd_ingest_open(struct tsd_ingest *in, const struct sto_series
         in->n_slots = (uint16_t)(slot + 1);
     }
     in->slot_of[series->shard] = (uint16_t)(slot + 1);
-    return in->open[slot] = sto_writer_batch(in->writer, series);
+    return slot;
+}
+
+struct sto_batch *tsd_ingest_open(struct tsd_ingest *in, const struct sto_series *series)
+{
+    unsigned slot = ingest_slot(in, series);
+    return in->open[slot] = in->sink ? in->sink->next(in->sink->arg) : sto_writer_batch(in->writer, series);
+}
+
+struct sto_batch *tsd_ingest_open_part(struct tsd_ingest *in, const struct sto_series *series,
+                                       const struct sto_stream *stream, uint32_t n)
+{
+    unsigned slot = ingest_slot(in, series);
+    return in->open[slot] = sto_writer_batch_part(in->writer, series, stream, n);
+}
+
+static int by_shard(const void *a, const void *b)
+{
+    const struct sto_point *x = a, *y = b;
+    return (x->series->shard > y->series->shard) - (x->series->shard < y->series->shard);
+}
+
+int tsd_ingest_sequence(struct tsd_ingest *in, const struct sto_stream *stream, uint64_t seq,
+                        struct sto_point *points, size_t n)
+{
+    qsort(points, n, sizeof(*points), by_shard);
+    for (size_t at = 0, k; at < n; at += k) {
+        for (k = 1; at + k < n && points[at + k].series->shard == points[at].series->shard; k++)
+            ;
+        struct sto_batch *b = tsd_ingest_open_part(in, points[at].series, stream, (uint32_t)k);
+        if (!b)
+            return tsd_ingest_refusal(in);
+        if (!sto_batch_part(b, stream, seq, (uint32_t)k))
+            TS_BUG("a batch has no room for a part");
+        memcpy(b->points + b->n, points + at, k * sizeof(*points));
+        b->n += (uint32_t)k;
+    }
+    in->n_points += n;
+    return 0;
 }
 
 int tsd_ingest_delete(struct tsd_ingest *in, const struct sto_series *series, int64_t from_ms, int64_t to_ms)
@@ -221,7 +319,7 @@ int tsd_ingest_delete(struct tsd_ingest *in, const struct sto_series *series, in
     const struct sto_series *now;
     if (sto_series_find_ids(in->cat, series->metric, series->tags, series->n_tags, &now) < 0 || now != series)
         return 0;
-    return tsd_ingest_point(in, series, from_ms, to_ms, sto_meta_flags(STO_OP_DEL, TS_NUM_INT, 0, false));
+    return tsd_ingest_append(in, series, from_ms, to_ms, sto_meta_flags(STO_OP_DEL, TS_NUM_INT, 0, false));
 }
 
 int tsd_ingest_refusal(struct tsd_ingest *in)
@@ -241,7 +339,8 @@ const char *tsd_refusal_text(enum tsd_refusal kind, bool compat)
         [TSD_REF_ILLEGAL] = "illegal argument: ", [TSD_REF_VALUE] = "invalid value: ",
         [TSD_REF_UNKNOWN] = "unknown metric: ",   [TSD_REF_STORAGE] = "storage error: ",
         [TSD_REF_SERIES] = "too many series: ",   [TSD_REF_NEW_SERIES] = "too many new series: ",
-        [TSD_REF_READ_ONLY] = "read-only: ",      [TSD_REF_HBASE] = "illegal argument: "};
+        [TSD_REF_READ_ONLY] = "read-only: ",      [TSD_REF_HBASE] = "illegal argument: ",
+        [TSD_REF_EXPIRED] = "illegal argument: "};
     return compat && kind == TSD_REF_STORAGE ? "HBase error: " : texts[kind];
 }
 

@@ -94,6 +94,20 @@ static int rollups_json(struct qry_rollups *r, struct ts_slice text, struct ts_e
     return rc;
 }
 
+int tsd_rollups_text(const struct ts_conf *conf, char **out_file, struct ts_slice *out, bool *out_is_json,
+                     struct ts_error *err)
+{
+    struct ts_slice text = ts_slice_str(ts_conf_str(conf, "rollups_config"));
+    *out_file = NULL;
+    if (text.n > 5 && !memcmp(text.p + text.n - 5, ".json", 5)) {
+        TS_TRY(ts_fs_read_any(text.p, ROLLUPS_FILE_BYTES, out_file, &text.n, err));
+        text.p = *out_file;
+    }
+    *out = text;
+    *out_is_json = text.n && text.p[strspn(text.p, " \t\r\n")] == '{';
+    return 0;
+}
+
 int tsd_rollups_load(const struct ts_conf *conf, struct qry_rollups *out, struct ts_error *err)
 {
     *out = (struct qry_rollups){.on = ts_conf_bool(conf, "rollups"),
@@ -101,16 +115,13 @@ int tsd_rollups_load(const struct ts_conf *conf, struct qry_rollups *out, struct
                                 .block_derived = ts_conf_bool(conf, "rollups_block_derived"),
                                 .tag_key = ts_conf_str(conf, "rollups_agg_tag_key"),
                                 .raw_value = ts_conf_str(conf, "rollups_raw_agg_tag_value")};
-    struct ts_slice text = ts_slice_str(ts_conf_str(conf, "rollups_config"));
-    char *file = NULL;
+    struct ts_slice text;
+    char *file;
+    bool is_json;
     if (!out->on)
         return 0;
-    if (text.n > 5 && !memcmp(text.p + text.n - 5, ".json", 5)) {
-        TS_TRY(ts_fs_read_any(text.p, ROLLUPS_FILE_BYTES, &file, &text.n, err));
-        text.p = file;
-    }
-    int rc = text.n && text.p[strspn(text.p, " \t\r\n")] == '{' ? rollups_json(out, text, err)
-                                                                : rollups_list(out, text, err);
+    TS_TRY(tsd_rollups_text(conf, &file, &text, &is_json, err));
+    int rc = (is_json ? rollups_json : rollups_list)(out, text, err);
     ts_free(file);
     if (rc < 0) {
         tsd_rollups_release(out);

@@ -13,6 +13,10 @@
 
 /** From the keys rollups, rollups_config and so on; names are borrowed from conf. TS_EINVAL, TS_EPARSE, TS_EIO. */
 int tsd_rollups_load(const struct ts_conf *conf, struct qry_rollups *out, struct ts_error *err);
+/** The text of rollups_config, or of the file that it names. *out_file is the caller's (ts_free) and may hold the text. is_json: it is OpenTSDB's JSON,
+ * otherwise a list of intervals. TS_EIO, TS_ELIMIT, TS_ENOTFOUND. */
+int tsd_rollups_text(const struct ts_conf *conf, char **out_file, struct ts_slice *out, bool *out_is_json,
+                     struct ts_error *err);
 /** Release; idempotent. */
 void tsd_rollups_release(struct qry_rollups *r);
 

@@ -315,23 +315,25 @@ struct found_note {
 };
 
 struct found {
-    struct qry_view *view;    /* for their TSUIDs */
-    struct ts_error *err;     /* why the search stopped */
-    int rc;                   /* the same */
-    struct ts_buf text;       /* objects, one after the other */
-    struct found_note *notes; /* owned */
-    size_t n, cap;            /* used, allocated */
+    struct qry_view *view;       /* for their TSUIDs */
+    const struct qry_view *from; /* knows the ids of the series that were read; NULL: view does */
+    struct ts_error *err;        /* why the search stopped */
+    int rc;                      /* the same */
+    struct ts_buf text;          /* objects, one after the other */
+    struct found_note *notes;    /* owned */
+    size_t n, cap;               /* used, allocated */
 };
 
-int tsd_note_json(struct qry_view *view, const struct tsd_record *note, struct ts_json *j,
-                  struct ts_error *err)
+/* The TSUID of the note is made of the ids of `from`. */
+static int note_json(struct qry_view *view, const struct qry_view *from, const struct tsd_record *note,
+                     struct ts_json *j, struct ts_error *err)
 {
     struct tsd_record shown = *note;
     struct ts_buf tsuid;
     int rc = 0;
     ts_buf_init(&tsuid, 0);
     if (note->v[TSD_NOTE_TSUID].text.n)
-        rc = qry_ids_shown(view, note->v[TSD_NOTE_TSUID].text, &tsuid, err);
+        rc = qry_ids_shown_from(view, from, note->v[TSD_NOTE_TSUID].text, &tsuid, err);
     shown.v[TSD_NOTE_TSUID].text = ts_buf_get(&tsuid);
     if (rc == 0 || rc == TS_ENOTFOUND) {
         ts_json_obj(j);
@@ -343,13 +345,19 @@ int tsd_note_json(struct qry_view *view, const struct tsd_record *note, struct t
     return rc;
 }
 
+int tsd_note_json(struct qry_view *view, const struct tsd_record *note, struct ts_json *j,
+                  struct ts_error *err)
+{
+    return note_json(view, view, note, j, err);
+}
+
 static bool found_add(void *arg, const struct tsd_record *note)
 {
     struct found *f = arg;
     struct ts_json j;
     size_t off = f->text.n;
     ts_json_init(&j, &f->text);
-    f->rc = tsd_note_json(f->view, note, &j, f->err);
+    f->rc = note_json(f->view, f->from ? f->from : f->view, note, &j, f->err);
     if (f->rc < 0)
         return false;
     TS_ARRAY_GROW(f->notes, f->n, f->cap, 16);
@@ -408,7 +416,7 @@ int tsd_notes_of_series(struct sto_store *st, struct tsd_notes_fetched *fetched,
                         struct ts_error *err)
 {
     struct qry_view view;
-    struct found f = {.view = &view, .err = err};
+    struct found f = {.view = &view, .from = s->view, .err = err};
     qry_view_open(&view, st, limit);
     ts_buf_init(&f.text, 0);
     tsd_notes_members(st, fetched, s, from_ms, to_ms, found_add, &f);

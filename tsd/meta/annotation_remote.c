@@ -131,11 +131,15 @@ void tsd_notes_fetched_each(struct tsd_notes_fetched *f, const struct sto_series
         else
             hi = mid;
     }
+    struct ts_buf tsuid;
+    ts_buf_init(&tsuid, 0);
+    qry_tsuid(s, &tsuid); /* of the view of the query */
     for (; go_on && lo < f->foreign.n && f->foreign.list[lo].series == s; lo++) {
         const struct qry_note *note = &f->foreign.list[lo];
         if (note->start_ms >= from_ms && note->start_ms <= to_ms)
-            go_on = tsd_note_visit((struct ts_slice){"", 0}, note->record, each, arg);
+            go_on = tsd_note_visit(ts_buf_get(&tsuid), note->record, each, arg);
     }
+    ts_buf_release(&tsuid);
     pthread_mutex_unlock(&f->mu);
 }
 

@@ -29,8 +29,8 @@ struct tsd_notes_fetched {
 void tsd_notes_fetched_init(struct tsd_notes_fetched *f, struct sto_store *st, struct ts_budget *memory);
 /** Free everything. */
 void tsd_notes_fetched_release(struct tsd_notes_fetched *f);
-/** Annotations of a series that the catalog lacks, which begin in from_ms..to_ms, in order of time. Call it after the
- * points of the series were read; any thread. */
+/** Annotations of a series that the catalog lacks, which begin in from_ms..to_ms, in order of time; their TSUIDs are made of the ids of the view of
+ * the query. Call it after the points of the series were read; any thread. */
 void tsd_notes_fetched_each(struct tsd_notes_fetched *f, const struct sto_series *s, int64_t from_ms,
                             int64_t to_ms, tsd_note_fn each, void *arg);
 

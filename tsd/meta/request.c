@@ -14,6 +14,7 @@ static const struct {
     {"api/annotations", tsd_handle_annotations},
     {"api/find/*", tsd_meta_req_find},
     {"api/metric", tsd_handle_metric},
+    {"api/retention", tsd_handle_retention},
     {"api/search/*", tsd_handle_search},
     {"api/tree", tsd_handle_tree},
     {"api/tree/branch", tsd_handle_tree_branch},

@@ -1,5 +1,5 @@
 /*
- * shared.c - keys of annotations and metadata in a remote store.
+ * shared.c - keys of annotations, metadata and trees in a remote store.
  *
  * Threads    see shared.h
  */
@@ -8,6 +8,7 @@
 #include "query/tsuid.h"
 #include "storage/remote_cell.h"
 #include "tsd/meta/annotation.h"
+#include "tsd/meta/tree.h"
 #include "tsd/meta/tsmeta.h"
 #include "tsd/meta/uidmeta.h"
 
@@ -58,6 +59,9 @@ int tsd_meta_remote_cell(struct sto_store *st, struct ts_slice key, struct ts_bu
         cell.name_kind = (enum sto_remote_kind)kind;
         cell.name = sto_uid_name(cat, kind, id);
         known = cell.name.p != NULL;
+    } else if (tsd_tree_key_parse(key, &cell.tree)) {
+        cell.kind = STO_REMOTE_TREE;
+        known = true;
     } else if (tsd_tsmeta_key_parse(key, &tsuid)) {
         cell.kind = STO_REMOTE_SERIES_META;
         known = tsd_meta_series_names(cat, tsuid, tags, &cell.series);

@@ -1,7 +1,7 @@
 /*
- * shared.h - which annotations and metadata are shared with a remote store, and their keys there.
+ * shared.h - which annotations, metadata and trees are shared with a remote store, and their keys there.
  *
- * Shared are annotations, metadata of names and of series, unless a TSUID or id means no name here. Trees are kept here alone.
+ * Shared are trees, annotations, metadata of names and of series, unless a TSUID or id means no name here.
  *
  * Threads    any
  */

@@ -9,10 +9,12 @@
 #include "tsd/meta/tree.h"
 
 #include "base/time.h"
+#include "storage/remote.h"
 #include "tsd/meta/tree_rules.h"
 
-#define TREE_PREFIX "tree/"
-#define TREE_TRIES  1000 /* somebody else changed it between reading and writing */
+#define TREE_PREFIX  "tree/"
+#define TREE_TRIES   1000 /* somebody else changed it between reading and writing */
+#define TREE_LIST_MS 2000 /* for the list of the remote store's trees */
 
 const struct tsd_field tsd_tree_fields[] = {
     [TSD_TREE_NAME] = {"name", "name", TSD_FIELD_TEXT, 0},
@@ -49,6 +51,24 @@ static void tree_key(uint16_t id, char key[sizeof(TREE_PREFIX) + 1], struct ts_s
     key[n] = (char)(id >> 8);
     key[n + 1] = (char)(id & 255);
     *out = (struct ts_slice){key, n + 2};
+}
+
+bool tsd_tree_key_parse(struct ts_slice key, uint16_t *out_id)
+{
+    size_t n = sizeof(TREE_PREFIX) - 1;
+    if (key.n != n + 2 || memcmp(key.p, TREE_PREFIX, n) != 0)
+        return false;
+    *out_id = (uint16_t)((unsigned char)key.p[n] << 8 | (unsigned char)key.p[n + 1]);
+    return *out_id != 0;
+}
+
+/* Bring the copy of a tree up to date with the remote store. must: it has to answer. */
+static int tree_refresh(struct sto_store *st, uint16_t id, bool must, struct ts_error *err)
+{
+    char key[sizeof(TREE_PREFIX) + 1];
+    struct ts_slice k;
+    tree_key(id, key, &k);
+    return sto_cell_refresh(st, k, must, err);
 }
 
 static void tree_encode(const struct tsd_tree *t, struct ts_buf *out)
@@ -88,6 +108,13 @@ static int tree_decode(struct ts_slice cell, struct ts_arena *arena, struct tsd_
     return rc;
 }
 
+int tsd_tree_parse(struct ts_slice record, uint16_t id, struct ts_arena *arena, struct tsd_tree *out,
+                   struct ts_error *err)
+{
+    *out = (struct tsd_tree){.id = id};
+    return tree_decode(record, arena, out, err);
+}
+
 /* Load; cell gets the bytes. */
 static int tree_read(struct sto_store *st, uint16_t id, struct ts_buf *cell, struct ts_arena *arena,
                      struct tsd_tree *out, struct ts_error *err)
@@ -107,6 +134,7 @@ int tsd_tree_load(struct sto_store *st, uint16_t id, struct ts_arena *arena, str
 {
     struct ts_buf cell;
     ts_buf_init(&cell, 0);
+    (void)tree_refresh(st, id, false, NULL); /* otherwise the copy answers */
     int rc = tree_read(st, id, &cell, arena, out, err);
     ts_buf_release(&cell);
     return rc;
@@ -121,16 +149,46 @@ struct tree_ids {
 static bool tree_id(void *arg, struct ts_slice key, struct ts_slice value)
 {
     struct tree_ids *w = arg;
-    size_t n = sizeof(TREE_PREFIX) - 1;
+    uint16_t id;
     (void)value;
-    if (key.n == n + 2 && w->n < TSD_TREE_ID_MAX)
-        w->ids[w->n++] = (uint16_t)((unsigned char)key.p[n] << 8 | (unsigned char)key.p[n + 1]);
+    if (tsd_tree_key_parse(key, &id) && w->n < TSD_TREE_ID_MAX)
+        w->ids[w->n++] = id;
     return true;
+}
+
+static bool tree_remote_id(void *arg, uint16_t id)
+{
+    struct tree_ids *w = arg;
+    if (w->n < TSD_TREE_ID_MAX)
+        w->ids[w->n++] = id;
+    return true;
+}
+
+/* Copy the trees of the remote store that are not known here. */
+static void tree_follow(struct sto_store *st, struct tree_ids *w)
+{
+    struct sto_remote *remote = sto_store_remote(st);
+    struct sto_remote_call call = {.deadline_ns = ts_clock_mono_ns() + TREE_LIST_MS * 1000000ll};
+    struct ts_buf cell;
+    if (!remote || ts_fs_is_nowait() || remote->ops->trees(remote, &call, tree_remote_id, w, NULL) < 0)
+        return;
+    ts_buf_init(&cell, 0);
+    for (size_t i = 0; i < w->n; i++) {
+        char key[sizeof(TREE_PREFIX) + 1];
+        struct ts_slice k;
+        tree_key(w->ids[i], key, &k);
+        ts_buf_clear(&cell);
+        if (sto_cell_get(st, k, &cell) == TS_ENOTFOUND)
+            (void)tree_refresh(st, w->ids[i], false, NULL);
+    }
+    ts_buf_release(&cell);
 }
 
 size_t tsd_tree_ids(struct sto_store *st, struct ts_arena *arena, uint16_t **out)
 {
     struct tree_ids w = {.ids = ts_arena_alloc(arena, TSD_TREE_ID_MAX * sizeof(*w.ids))};
+    tree_follow(st, &w);
+    w.n = 0;
     sto_cell_each(st, TS_SLICE_LIT(TREE_PREFIX), tree_id, &w);
     *out = w.ids;
     return w.n;
@@ -202,6 +260,7 @@ int tsd_tree_change(struct sto_store *st, uint16_t id, struct ts_arena *arena, t
     struct tree_change c = {.change = change, .arg = arg, .arena = arena};
     int rc = TS_EEXIST;
     *out = (struct tsd_tree){.id = id};
+    TS_TRY(tree_refresh(st, id, true, err)); /* whether anything changes depends on what others wrote */
     for (int i = 0; i < TREE_TRIES && rc == TS_EEXIST; i++) {
         struct ts_buf before, was, after;
         ts_buf_init(&before, 0);
@@ -220,6 +279,7 @@ int tsd_tree_delete(struct sto_store *st, uint16_t id, struct ts_error *err)
     char key[sizeof(TREE_PREFIX) + 1];
     struct ts_slice k;
     struct ts_buf cell;
+    TS_TRY(tree_refresh(st, id, true, err));
     ts_buf_init(&cell, 0);
     tree_key(id, key, &k);
     int rc = sto_cell_get(st, k, &cell);

@@ -6,7 +6,9 @@
  * catalog (tree_rules.h, tree_walk.h) and are never out of date.
  *
  * Format     docs/FORMAT.md "Keys of cells"
- * Threads    any; storing may block (a sync of the cells' log)
+ * With a remote store its trees are those of all programs that use it, by compare-and-set (storage/cells_shared.h).
+ *
+ * Threads    any; storing may block (a sync of the cells' log, the remote store), and so may loading with a remote store
  * Not here   what the rules do (tree_rules.h)
  * Source     docs/OPENTSDB.md, sections 2.15, 10.9
  */
@@ -55,10 +57,16 @@ struct tsd_tree {
     size_t cap_rules;         /* allocated */
 };
 
-/** Load. TS_ENOTFOUND, TS_ECORRUPT, TS_EVERSION. */
+/** Parse the key of a tree's cell. */
+bool tsd_tree_key_parse(struct ts_slice key, uint16_t *out_id);
+/** Parse a tree that has been read as a record, whose texts are copied to the arena. TS_ECORRUPT, TS_EVERSION. */
+int tsd_tree_parse(struct ts_slice record, uint16_t id, struct ts_arena *arena, struct tsd_tree *out,
+                   struct ts_error *err);
+/** Load; first from the remote store, if there is one that answers. TS_ENOTFOUND, TS_ECORRUPT, TS_EVERSION. */
 int tsd_tree_load(struct sto_store *st, uint16_t id, struct ts_arena *arena, struct tsd_tree *out,
                   struct ts_error *err);
-/** Ids of all trees, ascending, in the arena; how many. */
+/** Ids of all trees, ascending, in the arena; how many. With a remote store also of those that it has; if it does not answer, of those
+ * that are known here. */
 size_t tsd_tree_ids(struct sto_store *st, struct ts_arena *arena, uint16_t **out);
 /** Create a tree from the given fields, with the next id. TS_EINVAL (no name), TS_ELIMIT (no id left).
  * Blocks: one sync. */

@@ -31,11 +31,13 @@ struct rule {
 };
 
 struct tsd_tree_plan {
-    struct sto_store *store;  /* where names are */
+    struct tsd_tree_names names;
     const struct tsd_tree *t; /* borrowed */
     struct rule *rules;       /* owned */
-    bool any_custom;          /* somebody has written about names */
-    struct ts_arena arena;    /* for one record of metadata */
+    /* names of a store */
+    struct sto_store *store; /* NULL = they are elsewhere */
+    bool any_custom;         /* somebody has written about names */
+    struct ts_arena arena;   /* for one record of metadata */
 };
 
 static struct ts_slice rule_text(const struct tsd_record *r, enum tsd_tree_rule_field f)
@@ -119,15 +121,48 @@ int tsd_tree_rule_check(struct tsd_record *rule, struct ts_error *err)
 
 /* --- plans --- */
 
-int tsd_tree_plan_new(struct sto_store *st, const struct tsd_tree *t, struct tsd_tree_plan **out,
-                      struct ts_error *err)
+static struct ts_slice store_name(void *arg, enum sto_uid_kind kind, uint32_t id)
+{
+    const struct tsd_tree_plan *plan = arg;
+    return sto_uid_name(sto_store_catalog(plan->store), kind, id);
+}
+
+static int store_custom(void *arg, enum sto_uid_kind kind, uint32_t id, struct ts_slice field,
+                        struct ts_buf *out, struct ts_error *err)
+{
+    struct tsd_tree_plan *plan = arg;
+    struct tsd_record meta;
+    json_t *map = NULL;
+    if (!plan->any_custom)
+        return 0;
+    int rc = tsd_uidmeta_load(plan->store, kind, id, &plan->arena, &meta, err);
+    struct ts_slice text = rc == 0 ? meta.v[TSD_UIDMETA_CUSTOM].text : (struct ts_slice){NULL, 0};
+    if (rc == 0 && text.n)
+        rc = ts_json_load(text, &map, err);
+    const json_t *v = map ? json_object_getn(map, field.p, field.n) : NULL;
+    if (rc == 0 && json_is_string(v)) {
+        ts_buf_append(out, json_string_value(v), json_string_length(v));
+        rc = 1;
+    }
+    json_decref(map);
+    ts_arena_release(&plan->arena);
+    return rc;
+}
+
+static void store_tsuid(void *arg, const struct sto_series *s, struct ts_buf *out)
+{
+    (void)arg;
+    qry_tsuid(s, out);
+}
+
+int tsd_tree_plan_over(const struct tsd_tree_names *names, const struct tsd_tree *t,
+                       struct tsd_tree_plan **out, struct ts_error *err)
 {
     struct tsd_tree_plan *plan = ts_xcalloc(1, sizeof(*plan));
     int rc = 0;
-    plan->store = st;
+    plan->names = *names;
     plan->t = t;
     plan->rules = ts_xcalloc(t->n_rules + 1, sizeof(*plan->rules));
-    plan->any_custom = tsd_uidmeta_any(st);
     ts_arena_init(&plan->arena, 0);
     for (size_t i = 0; i < t->n_rules && rc == 0; i++) {
         struct rule *r = &plan->rules[i];
@@ -143,6 +178,17 @@ int tsd_tree_plan_new(struct sto_store *st, const struct tsd_tree *t, struct tsd
     }
     *out = plan;
     return rc;
+}
+
+int tsd_tree_plan_new(struct sto_store *st, const struct tsd_tree *t, struct tsd_tree_plan **out,
+                      struct ts_error *err)
+{
+    struct tsd_tree_names names = {.name = store_name, .custom = store_custom, .tsuid = store_tsuid};
+    TS_TRY(tsd_tree_plan_over(&names, t, out, err));
+    (*out)->names.arg = *out;
+    (*out)->store = st;
+    (*out)->any_custom = tsd_uidmeta_any(st);
+    return 0;
 }
 
 void tsd_tree_plan_free(struct tsd_tree_plan *plan)
@@ -198,6 +244,7 @@ uint32_t tsd_tree_hash(struct ts_slice name)
 
 /* What a rule works on. */
 struct rule_value {
+    const struct tsd_tree_names *names;
     const struct sto_series *s; /* the series */
     const struct rule *rule;    /* the rule */
     struct ts_slice whole;      /* before expression and separator */
@@ -212,7 +259,7 @@ static void path_token(const struct rule_value *v, struct ts_slice value, struct
     else if (ts_slice_is(token, "{ovalue}"))
         ts_buf_slice(out, v->whole);
     else if (ts_slice_is(token, "{tsuid}"))
-        qry_tsuid(v->s, out);
+        v->names->tsuid(v->names->arg, v->s, out);
     else if (ts_slice_is(token, "{tag_name}"))
         ts_buf_slice(out, rule_text(v->rule->def, custom ? TSD_TREE_RULE_CUSTOM_FIELD : TSD_TREE_RULE_FIELD));
     else
@@ -251,31 +298,22 @@ static void path_add(struct tsd_tree_path *p, const struct rule_value *v, struct
 
 /* --- values --- */
 
+static struct ts_slice value_name(const struct tsd_tree_plan *plan, enum sto_uid_kind kind, uint32_t id)
+{
+    return plan->names.name(plan->names.arg, kind, id);
+}
+
 /* Free text of a name; those of the last id requested are kept, as series of a metric follow each other. */
 static int value_custom(struct tsd_tree_plan *plan, struct rule *r, enum sto_uid_kind kind, uint32_t id,
                         struct ts_slice *out, struct ts_error *err)
 {
-    struct tsd_record meta;
-    json_t *map = NULL;
-    if (!plan->any_custom)
-        return 0;
     if (r->known != id) {
         r->known = 0;
-        r->has = false;
         ts_buf_clear(&r->custom);
-        int rc = tsd_uidmeta_load(plan->store, kind, id, &plan->arena, &meta, err);
-        struct ts_slice text = rc == 0 ? meta.v[TSD_UIDMETA_CUSTOM].text : (struct ts_slice){NULL, 0};
-        if (rc == 0 && text.n)
-            rc = ts_json_load(text, &map, err);
-        struct ts_slice name = rule_text(r->def, TSD_TREE_RULE_CUSTOM_FIELD);
-        const json_t *v = map ? json_object_getn(map, name.p, name.n) : NULL;
-        if (json_is_string(v)) {
-            r->has = true;
-            ts_buf_append(&r->custom, json_string_value(v), json_string_length(v));
-        }
-        json_decref(map);
-        ts_arena_release(&plan->arena);
+        int rc = plan->names.custom(plan->names.arg, kind, id, rule_text(r->def, TSD_TREE_RULE_CUSTOM_FIELD),
+                                    &r->custom, err);
         TS_TRY(rc);
+        r->has = rc == 1;
         r->known = id;
     }
     if (r->has)
@@ -287,13 +325,12 @@ static int value_custom(struct tsd_tree_plan *plan, struct rule *r, enum sto_uid
 static const struct sto_tag *value_tag(const struct tsd_tree_plan *plan, const struct rule *r,
                                        const struct sto_series *s)
 {
-    const struct sto_catalog *cat = sto_store_catalog(plan->store);
     struct ts_slice field = rule_text(r->def, TSD_TREE_RULE_FIELD);
     for (unsigned i = 0; i < s->n_tags; i++)
-        if (ts_slice_eq(sto_uid_name(cat, STO_UID_TAGK, s->tags[i].k), field))
+        if (ts_slice_eq(value_name(plan, STO_UID_TAGK, s->tags[i].k), field))
             return &s->tags[i];
     for (unsigned i = 0; i < s->n_tags && r->type == RULE_TAGV_CUSTOM; i++)
-        if (ts_slice_eq(sto_uid_name(cat, STO_UID_TAGV, s->tags[i].v), field))
+        if (ts_slice_eq(value_name(plan, STO_UID_TAGV, s->tags[i].v), field))
             return &s->tags[i];
     return NULL;
 }
@@ -302,10 +339,9 @@ static const struct sto_tag *value_tag(const struct tsd_tree_plan *plan, const s
 static int value_get(struct tsd_tree_plan *plan, struct rule *r, const struct sto_series *s,
                      struct ts_slice *out, struct ts_error *err)
 {
-    const struct sto_catalog *cat = sto_store_catalog(plan->store);
     *out = (struct ts_slice){NULL, 0};
     if (r->type == RULE_METRIC) {
-        *out = sto_uid_name(cat, STO_UID_METRIC, s->metric);
+        *out = value_name(plan, STO_UID_METRIC, s->metric);
         return 0;
     }
     if (r->type == RULE_METRIC_CUSTOM)
@@ -317,7 +353,7 @@ static int value_get(struct tsd_tree_plan *plan, struct rule *r, const struct st
         return value_custom(plan, r, STO_UID_TAGK, tag->k, out, err);
     if (r->type == RULE_TAGV_CUSTOM)
         return value_custom(plan, r, STO_UID_TAGV, tag->v, out, err);
-    *out = sto_uid_name(cat, STO_UID_TAGV, tag->v);
+    *out = value_name(plan, STO_UID_TAGV, tag->v);
     return 0;
 }
 
@@ -393,7 +429,7 @@ static void rule_say(struct tsd_tree_path *p, const struct rule *r, struct ts_sl
 static int rule_apply(struct tsd_tree_plan *plan, struct rule *r, const struct sto_series *s,
                       struct tsd_tree_path *p, struct ts_error *err)
 {
-    struct rule_value v = {.s = s, .rule = r};
+    struct rule_value v = {.names = &plan->names, .s = s, .rule = r};
     size_t n = p->n;
     int rc = value_get(plan, r, s, &v.whole, err);
     struct ts_slice value = v.whole;

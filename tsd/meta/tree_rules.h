@@ -53,13 +53,28 @@ void tsd_tree_path_release(struct tsd_tree_path *p);
 /** Name of a part. */
 struct ts_slice tsd_tree_path_name(const struct tsd_tree_path *p, size_t i);
 
+/* Where rules find what the ids of a series mean; an id never means another name while the plan exists. */
+struct tsd_tree_names {
+    /* A name, borrowed until the path of the next series is found */
+    struct ts_slice (*name)(void *arg, enum sto_uid_kind kind, uint32_t id);
+    /* A free text field of a name (member of `custom`) is appended: 1; 0: it has none; or an error. May block */
+    int (*custom)(void *arg, enum sto_uid_kind kind, uint32_t id, struct ts_slice field, struct ts_buf *out,
+                  struct ts_error *err);
+    /* The TSUID in hexadecimal digits is appended */
+    void (*tsuid)(void *arg, const struct sto_series *s, struct ts_buf *out);
+    void *arg;
+};
+
 struct tsd_tree_plan;
-/** Compile the rules of a tree. Borrows the tree and its arena's texts. TS_ELIMIT names the rule. */
+/** Compile the rules of a tree for series of a store's catalog. Borrows the tree and its arena's texts. TS_ELIMIT names the rule. */
 int tsd_tree_plan_new(struct sto_store *st, const struct tsd_tree *t, struct tsd_tree_plan **out,
                       struct ts_error *err);
+/** The same for series whose names are elsewhere; names is copied. */
+int tsd_tree_plan_over(const struct tsd_tree_names *names, const struct tsd_tree *t,
+                       struct tsd_tree_plan **out, struct ts_error *err);
 /** NULL is harmless. */
 void tsd_tree_plan_free(struct tsd_tree_plan *plan);
-/** Find the path of a series. Errors: TS_ELIMIT, a regular expression takes too long; of reading metadata.
+/** Find the path of a series, of which metric and tags are used. Errors: TS_ELIMIT, a regular expression takes too long; of reading metadata.
  * Cost: about a microsecond, and what its expressions cost. */
 int tsd_tree_plan_run(struct tsd_tree_plan *plan, const struct sto_series *s, struct tsd_tree_path *out,
                       struct ts_error *err);

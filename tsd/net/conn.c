@@ -8,6 +8,7 @@
 
 #include "base/budget.h"
 #include "base/mem.h"
+#include "tsd/daemon/peers.h"
 #include "tsd/net/worker.h"
 
 #include <errno.h>
@@ -48,6 +49,7 @@ struct tsd_conn *tsd_conn_new(struct tsd_worker *w, const struct tsd_accepted *a
     c->w = w;
     c->fd = fd;
     c->address = a->peer;
+    c->once.client = a->peer ? a->peer->key : 0;
     c->proto = a->proto;
     c->transport = a->transport ? a->transport : &tsd_transport_plain;
     c->blocks_end = &c->blocks;
@@ -225,6 +227,7 @@ void tsd_conn_unhold(struct tsd_conn *c)
 /* Send [p, p + n): bytes taken, -1 when the client is gone. */
 static ssize_t conn_send(struct tsd_conn *c, const char *p, size_t n)
 {
+    tsd_worker_publish(c->w);
     for (;;) {
         ssize_t k = c->transport->send(c, p, n);
         if (k >= 0)
@@ -376,6 +379,7 @@ static bool conn_choose(struct tsd_conn *c, const char *p, size_t n)
 static void conn_use(struct tsd_conn *c, const char *p, size_t n)
 {
     size_t used = 0;
+    uint64_t n_before = c->w->ingest.n_points;
     c->stuck = c->again = false;
     c->in_input = true;
     if (c->proto || conn_choose(c, p, n))
@@ -383,6 +387,9 @@ static void conn_use(struct tsd_conn *c, const char *p, size_t n)
     c->in_input = false;
     if (c->dead)
         return;
+    if (c->address && c->w->ingest.n_points != n_before)
+        atomic_fetch_add_explicit(&c->address->n_points, c->w->ingest.n_points - n_before,
+                                  memory_order_relaxed); /* only shown */
     if (n > used && ts_buf_append(&c->tail, p + used, n - used) < 0) {
         tsd_conn_kill(c); /* connection_total_bytes: half of what was sent must not be taken for the whole */
         return;

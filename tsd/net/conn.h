@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "tsd/daemon/memory.h"
 #include "tsd/daemon/permissions.h"
+#include "tsd/ingest/once.h"
 #include "tsd/ingest/series_rate.h"
 #include "tsd/net/transport.h"
 
@@ -86,16 +87,17 @@ struct tsd_conn {
     int64_t linger_until_ms;  /* 0, or the sending side is shut down and the client's end is awaited until
                                * then */
     struct tsd_peer *address; /* of the client, for its accounts; NULL: none */
-    uint32_t asker;  /* number of its additions, unlike those of the worker's other connections; not 0 */
-    uint32_t n_held; /* operations under way that hold the connection */
-    int fd;          /* socket, -1 when closed */
-    bool eof;        /* the client has shut its side */
-    bool blocked;    /* the protocol wants no input now */
-    bool stuck;      /* tail holds input that only waits for blocked or the store */
-    bool closing;    /* close when all is sent */
-    bool in_input;   /* the protocol is using its input: the end of what is sent is not the end of the
+    uint32_t asker;       /* number of its additions, unlike those of the worker's other connections; not 0 */
+    struct tsd_once once; /* increments that the client numbers */
+    uint32_t n_held;      /* operations under way that hold the connection */
+    int fd;               /* socket, -1 when closed */
+    bool eof;             /* the client has shut its side */
+    bool blocked;         /* the protocol wants no input now */
+    bool stuck;           /* tail holds input that only waits for blocked or the store */
+    bool closing;         /* close when all is sent */
+    bool in_input;        /* the protocol is using its input: the end of what is sent is not the end of the
                    * connection */
-    bool dead;       /* the socket is closed; freed when nothing holds it */
+    bool dead;            /* the socket is closed; freed when nothing holds it */
     bool reading, writing; /* events that are on */
     bool forced;           /* out counts more than its account has */
     bool queued;           /* in the worker's run list */

@@ -189,7 +189,11 @@ static int listen_socket(const struct addrinfo *ai, bool shared, const char *whe
         (ai->ai_socktype == SOCK_STREAM && listen(fd, LISTEN_BACKLOG) < 0)) {
         int e = errno;
         (void)close(fd);
-        return ts_error_sys(err, e == EADDRINUSE ? TS_EBUSY : TS_EIO, e, "can't listen on %s", where);
+        if (e == EADDRINUSE)
+            return ts_error_set(err, TS_EBUSY,
+                                "can't listen on %s: another program does; stop it, or choose another port",
+                                where);
+        return ts_error_sys(err, TS_EIO, e, "can't listen on %s", where);
     }
     *out_fd = fd;
     return 0;

@@ -197,6 +197,7 @@ static void stats_requests(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
     each(arg, "rpc.errors", "type=new_series_per_min", STATS_SUM(d, n_refused[TSD_REF_NEW_SERIES]));
     each(arg, "rpc.errors", "type=read_only", STATS_SUM(d, n_refused[TSD_REF_READ_ONLY]));
     each(arg, "rpc.errors", "type=not_for_hbase", STATS_SUM(d, n_refused[TSD_REF_HBASE]));
+    each(arg, "rpc.errors", "type=expired", STATS_SUM(d, n_refused[TSD_REF_EXPIRED]));
     each(arg, "rpc.errors", "type=socket_writes_blocked", STATS_SUM(d, n_dropped));
 }
 

@@ -257,8 +257,7 @@ static void worker_on_wake(evutil_socket_t fd, short what, void *arg)
     (void)arg;
 }
 
-/* Counters the ingest keeps for itself go where others may read them. */
-static void worker_publish(struct tsd_worker *w)
+void tsd_worker_publish(struct tsd_worker *w)
 {
     const struct tsd_ingest *in = &w->ingest;
     struct tsd_counts *n = &w->counts;
@@ -303,7 +302,7 @@ static void worker_turn(struct tsd_worker *w)
         tsd_icache_reset(&w->ingest.cache);
     }
     worker_set_paused(w, !sto_writer_ready(w->ingest.writer));
-    worker_publish(w);
+    tsd_worker_publish(w);
     worker_run_conns(w);
     worker_bury(w);
 }
@@ -311,6 +310,7 @@ static void worker_turn(struct tsd_worker *w)
 static void *worker_main(void *arg)
 {
     struct tsd_worker *w = arg;
+    tsd_self_tick(w, ts_clock_ms());
     while (!w->quit) {
         (void)event_base_loop(w->base, EVLOOP_ONCE | (w->run_first ? EVLOOP_NONBLOCK : 0));
         w->now_ms = ts_clock_mono_ns() / 1000000;
@@ -329,6 +329,17 @@ static struct event *worker_event(struct tsd_worker *w, int fd, short what, even
     if (!ev)
         TS_BUG("no memory for an event");
     return ev;
+}
+
+/* An owner has refused a sequence of one of our connections; it may have ended meanwhile. */
+static void worker_refused(void *arg, const struct sto_refused *refused)
+{
+    struct tsd_worker *w = arg;
+    struct tsd_conn *c = w->conns;
+    while (c && (c->asker != refused->stream->asker || c->once.stream.number != refused->stream->number))
+        c = c->next;
+    if (c)
+        tsd_once_refused(&c->once, refused->seq, ts_slice_str(refused->why));
 }
 
 struct tsd_worker *tsd_worker_new(struct tsd_daemon *daemon, unsigned index)
@@ -352,6 +363,7 @@ struct tsd_worker *tsd_worker_new(struct tsd_daemon *daemon, unsigned index)
         TS_BUG("no event base");
     tsd_ingest_init(&w->ingest, &set->rules, daemon->store, sto_writer(daemon->store, index),
                     set->series_cache_bytes / set->n_workers);
+    sto_writer_on_refused(w->ingest.writer, worker_refused, w);
     w->ingest.new_series_total = &daemon->new_series;
     w->ingest.new_series_per_min = set->new_series_per_min;
     w->ev_inbox = worker_event(w, ts_queue_fd(w->inbox), EV_READ | EV_PERSIST, worker_on_inbox);

@@ -13,6 +13,7 @@
 
 #include "base/queue.h"
 #include "tsd/net/conn.h"
+#include "tsd/net/self_metrics.h"
 #include "tsd/daemon/daemon.h"
 #include "tsd/ingest/ingest.h"
 
@@ -86,7 +87,7 @@ struct tsd_worker {
     int64_t now_ms;           /* monotonic clock at the start of the turn */
     uint32_t n_askers;        /* numbers of askers given to connections; after 2^32 they begin again */
     uint32_t drop_seen;       /* dropcaches seen */
-    int64_t self_round;       /* of worker 0: number of the last round of self_metrics.h; 0 = none */
+    struct tsd_self self;     /* of worker 0 */
     _Atomic bool is_cut;      /* tsd_worker_cut was applied */
     bool paused;              /* the store is overloaded: no input for protocols that pause */
     bool draining;            /* stopping: connections end as soon as they can */
@@ -125,6 +126,9 @@ void tsd_worker_run_soon(struct tsd_worker *w, struct tsd_conn *c);
 void tsd_worker_conn_dead(struct tsd_worker *w, struct tsd_conn *c);
 /** The store said it is busy: stop reading until it is not. */
 void tsd_worker_pause(struct tsd_worker *w);
+/** Put the counters that the ingest keeps for itself where others may read them: after every turn, and before something is sent, so that
+ * what an answer says is counted when its client asks. */
+void tsd_worker_publish(struct tsd_worker *w);
 /** Count one HTTP request that took so long. */
 void tsd_worker_latency(struct tsd_worker *w, int64_t ms);
 

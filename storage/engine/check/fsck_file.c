@@ -34,20 +34,6 @@ struct pair {
 
 /* --- summaries --- */
 
-static bool same_num(struct ts_num a, struct ts_num b)
-{
-    return a.kind == TS_NUM_INT || b.kind == TS_NUM_INT ? a.kind == b.kind && a.m == b.m
-                                                        : ts_num_double(a) == ts_num_double(b);
-}
-
-static bool same_summary(const struct sto_summary *a, const struct sto_summary *b)
-{
-    return a->n == b->n && a->is_int == b->is_int && a->has_sum == b->has_sum &&
-           a->first_off == b->first_off && a->last_off == b->last_off && same_num(a->first, b->first) &&
-           same_num(a->last, b->last) && same_num(a->min, b->min) && same_num(a->max, b->max) &&
-           (!a->has_sum || a->sum == b->sum);
-}
-
 static void sums_bad(struct pair *p, uint64_t off, const char *what)
 {
     if (!p->s_bad)
@@ -100,7 +86,8 @@ static int check_sum(struct pair *p, struct ts_error *err)
     if (rc < 0)
         return rc;
     bool wants = sto_summary_make(&p->cells, &want);
-    if (rc == 0 || sto_key_cmp(&key, &p->key) != 0 || (has && !wants) || (has && !same_summary(&sum, &want)))
+    if (rc == 0 || sto_key_cmp(&key, &p->key) != 0 || (has && !wants) ||
+        (has && !sto_summary_same(&sum, &want)))
         sums_bad(p, rc ? p->s.blocks[p->s_block].off : UINT64_MAX, "summaries do not agree with the points");
     return 0;
 }

@@ -24,6 +24,8 @@
 #include "base/fs.h"
 #include "storage/point.h"
 
+struct ts_tz;
+
 /* What is known of a file without opening it; kept in the manifest. */
 struct sto_sst_info {
     uint64_t file_no;                 /* number in the names of the files; never reused */
@@ -94,6 +96,22 @@ bool sto_sst_has_sums(const struct sto_sst *sst);
 /** Mark its summaries as damaged, so that they are not read any more. The first call writes a line to the
  * log. Any thread. */
 void sto_sst_lose_sums(struct sto_sst *sst, const struct ts_error *why);
+/** Open the day summaries of a file that has none open yet, if they exist and are those of its rows and of the zone. True if it has some now. A file that is damaged
+ * is logged. Beside readers; one thread at a time. */
+bool sto_sst_open_days(struct sto_sst *sst);
+/** The zone of the day summaries beside a file that has none open; they may be those of other rows. TS_ENOTFOUND: there are none; TS_ECORRUPT; TS_EPARSE: the
+ * machine does not know the zone; TS_EIO, TS_EMFILE. One thread, no readers. */
+int sto_sst_days_zone(struct sto_sst *sst, const struct ts_tz **out_zone, struct ts_error *err);
+/** Does it have day summaries that can be read? Once true it stays so until they turn out to be damaged. Any thread. */
+bool sto_sst_has_days(const struct sto_sst *sst);
+/** Bytes of its files on the disk: points, summaries of hours, and those of days if it has them. Any thread. */
+uint64_t sto_sst_disk_bytes(const struct sto_sst *sst);
+/** Mark its day summaries as damaged, as sto_sst_lose_sums does. Any thread. */
+void sto_sst_lose_days(struct sto_sst *sst, const struct ts_error *why);
+/** If its day summaries were found damaged: remove their file, so that they are made again after the file is opened the next time, and return true. One thread at a time. */
+bool sto_sst_drop_lost_days(struct sto_sst *sst);
+/** Was it tried to make its day summaries since it was opened? compact_mu of the engine held. */
+bool *sto_sst_days_tried(struct sto_sst *sst);
 /** Was its index, or its set of series, found damaged since it was opened? Calls that need it return
  * TS_ECORRUPT. Any thread. */
 bool sto_sst_has_lost_index(const struct sto_sst *sst);
@@ -126,8 +144,12 @@ struct sto_sst_wear {
     double n_dead;        /* points that were deleted since the file was written, an estimate */
     int64_t since_ms;     /* made_ms of the oldest tombstones that deleted any; INT64_MAX = none did */
     size_t n_done;        /* this many of its tombstones, from the first one, concern no file any more */
+    uint64_t
+        floors_epoch; /* of the floors of retention that n_below was computed with (expire.c); 0 = none */
+    uint64_t n_below; /* series of which it has nothing that these floors do not hide */
+    int64_t below_since_ms; /* when there was one first, wall clock; 0 = there is none */
 };
-/** The state of deletes; never NULL. wear.c alone changes the members that are not from the footer. */
+/** The state of deletes; never NULL. wear.c and expire.c alone change the members that are not from the footer. */
 struct sto_sst_wear *sto_sst_wear(struct sto_sst *sst);
 /** Its description in the manifest; borrowed. */
 const struct sto_sst_info *sto_sst_info(const struct sto_sst *sst);
@@ -139,9 +161,10 @@ struct sto_sst_series *sto_sst_series(struct sto_sst *sst);
 /** Tombstones, sorted by (metric, series, from); borrowed. */
 const struct sto_tomb *sto_sst_tombs(const struct sto_sst *sst, size_t *out_n);
 
-/* Iterates over rows in key order. A cursor reads either points or summaries. */
+/* Iterates over rows in key order. A cursor reads either points, or summaries of hours, or of days (days.h: the hour of a key is the
+ * first one of the day). */
 struct sto_sst_cur;
-enum sto_sst_what { STO_SST_POINTS, STO_SST_SUMMARIES };
+enum sto_sst_what { STO_SST_POINTS, STO_SST_SUMMARIES, STO_SST_DAYS };
 /* State that the cursors of one scan share. */
 struct sto_sst_share {
     struct ts_tally tally; /* their memory; its budget NULL: not counted */
@@ -150,7 +173,8 @@ struct sto_sst_share {
     void *arg;
 };
 #define STO_SST_CUR_BYTES 768u /* memory of a cursor without a block */
-/** New cursor, before the first row. Keeps a reference to sst. STO_SST_SUMMARIES needs info->s_bytes > 0.
+/** New cursor, before the first row. Keeps a reference to sst. STO_SST_SUMMARIES needs info->s_bytes > 0, STO_SST_DAYS
+ * sto_sst_has_days.
  * @param share  outlives the cursor; NULL: nothing is counted. With it, calls that read blocks may return
  *               TS_ELIMIT */
 struct sto_sst_cur *sto_sst_cur_new(struct sto_sst *sst, enum sto_sst_what what, struct sto_sst_share *share);

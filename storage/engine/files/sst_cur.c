@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "storage/codecs/codec.h"
 #include "storage/codecs/sums.h"
+#include "storage/day.h"
 #include "storage/engine/files/sst_int.h"
 
 #define NO_BLOCK   UINT32_MAX
@@ -59,11 +60,13 @@ static struct ts_tally *tally_of(struct sto_sst_cur *cur)
 struct sto_sst_cur *sto_sst_cur_new(struct sto_sst *sst, enum sto_sst_what what, struct sto_sst_share *share)
 {
     struct sto_sst_cur *cur = ts_xcalloc(1, sizeof *cur);
-    if (what == STO_SST_SUMMARIES && !sst->s.there)
-        TS_BUG("file %" PRIu64 " has no summaries", sst->info.file_no);
+    struct sto_sst__file *const files[] = {
+        [STO_SST_POINTS] = &sst->t, [STO_SST_SUMMARIES] = &sst->s, [STO_SST_DAYS] = &sst->d};
+    if (!files[what]->there)
+        TS_BUG("file %" PRIu64 " has no %s", sst->info.file_no, what == STO_SST_DAYS ? "days" : "summaries");
     cur->sst = sto_sst_ref(sst);
-    cur->f = what == STO_SST_POINTS ? &sst->t : &sst->s;
-    cur->index.x = what == STO_SST_POINTS ? &sst->t.index : &sst->s.index;
+    cur->f = files[what];
+    cur->index.x = &files[what]->index;
     cur->loaded = NO_BLOCK;
     cur->what = what;
     cur->share = share;
@@ -199,7 +202,7 @@ static int reserve_block(struct sto_sst_cur *cur, uint32_t len, struct ts_error 
     }
     if (cur->what == STO_SST_POINTS && !cur->dec)
         cur->dec = sto_dec_borrow(tally_of(cur), err);
-    if (cur->what == STO_SST_SUMMARIES && !cur->sums)
+    if (cur->what != STO_SST_POINTS && !cur->sums)
         cur->sums = sto_sums_dec_borrow(tally_of(cur), err);
     return cur->dec || cur->sums ? 0 : TS_ELIMIT;
 }
@@ -209,7 +212,10 @@ static int read_block(struct sto_sst_cur *cur, const struct sto_sst_block *b, st
     TS_TRY(reserve_block(cur, b->len, err));
     TS_TRY(sto_sst__read_block(cur->f, b, cur->buf, err));
     struct ts_slice bytes = {(const char *)cur->buf, b->len};
-    return cur->dec ? sto_dec_open(cur->dec, bytes, err) : sto_sums_dec_open(cur->sums, bytes, err);
+    if (cur->dec)
+        return sto_dec_open(cur->dec, bytes, err);
+    unsigned hours = cur->what == STO_SST_DAYS ? STO_DAY_MAX_HOURS : 1;
+    return sto_sums_dec_open_long(cur->sums, bytes, hours, err);
 }
 
 /* Load block i, unless it is loaded. */
@@ -243,7 +249,7 @@ static int stand(struct sto_sst_cur *cur, uint32_t row)
     cur->key = *key_of(cur, row);
     cur->on_row = true;
     cur->has_cells = false;
-    if (cur->what == STO_SST_SUMMARIES)
+    if (cur->what != STO_SST_POINTS)
         cur->has_summary = sto_sums_dec_get(cur->sums, row, &cur->summary);
     return 1;
 }
@@ -402,5 +408,5 @@ int sto_sst_cur_cells(struct sto_sst_cur *cur, const struct sto_cells **out_cell
 
 const struct sto_summary *sto_sst_cur_summary(const struct sto_sst_cur *cur)
 {
-    return cur->on_row && cur->what == STO_SST_SUMMARIES && cur->has_summary ? &cur->summary : NULL;
+    return cur->on_row && cur->what != STO_SST_POINTS && cur->has_summary ? &cur->summary : NULL;
 }

@@ -49,22 +49,25 @@ _Static_assert(F_MAGIC + 8 == STO_SST_FOOTER_BYTES, "docs/FORMAT.md, Footer");
     12 /* length of a file number: a store never uses longer ones, and numbers above such a name would be
         * used up */
 
+static const char kind_letters[] = "tsd"; /* by enum sto_sst_kind */
+
 char *sto_sst__path(const char *dir, uint64_t file_no, enum sto_sst_kind kind)
 {
     size_t n = strlen(dir) + STO_SST_NAME_BYTES;
     char *path = ts_xmalloc(n);
-    snprintf(path, n, "%s/%08" PRIx64 ".%c", dir, file_no, kind == STO_SST_KIND_POINTS ? 't' : 's');
+    snprintf(path, n, "%s/%08" PRIx64 ".%c", dir, file_no, kind_letters[kind - 1]);
     return path;
 }
 
 bool sto_sst__name_parse(const char *name, uint64_t *out_no, enum sto_sst_kind *out_kind)
 {
     size_t n = strspn(name, "0123456789abcdef");
-    if (n < 8 || n > NAME_DIGITS_MAX || name[n] != '.' || (name[n + 1] != 't' && name[n + 1] != 's') ||
-        name[n + 2])
+    const char *letter;
+    if (n < 8 || n > NAME_DIGITS_MAX || name[n] != '.' || !name[n + 1] || name[n + 2] ||
+        !(letter = strchr(kind_letters, name[n + 1])))
         return false;
     *out_no = strtoull(name, NULL, 16);
-    *out_kind = name[n + 1] == 't' ? STO_SST_KIND_POINTS : STO_SST_KIND_SUMS;
+    *out_kind = (enum sto_sst_kind)(letter - kind_letters + 1);
     return *out_no > 0;
 }
 

@@ -21,7 +21,7 @@
 #define STO_SST_FOOTER_BYTES 160u
 #define STO_SST_NAME_BYTES   32u
 
-enum sto_sst_kind { STO_SST_KIND_POINTS = 1, STO_SST_KIND_SUMS = 2 };
+enum sto_sst_kind { STO_SST_KIND_POINTS = 1, STO_SST_KIND_SUMS = 2, STO_SST_KIND_DAYS = 3 };
 
 /* Location of a block. */
 struct sto_sst_block {
@@ -54,7 +54,7 @@ struct sto_sst_footer {
     struct sto_sst_info info; /* without the sizes of the files */
 };
 
-/** Path of a file, "NNNNNNNN.t" or ".s" in folder dir; free it with ts_free. */
+/** Path of a file, "NNNNNNNN.t", ".s" or ".d" in folder dir; free it with ts_free. */
 char *sto_sst__path(const char *dir, uint64_t file_no, enum sto_sst_kind kind);
 
 /** Is this the name of a sorted file, as sto_sst__path makes it? A store never uses numbers from 2^48 on. */

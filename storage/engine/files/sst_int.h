@@ -9,7 +9,7 @@
 #include "storage/engine/files/index.h"
 #include "storage/engine/files/sst_series.h"
 
-/* One of the two files. */
+/* One of the files. */
 struct sto_sst__file {
     bool there;               /* it exists and its footer is valid; constant once sto_sst_open returns */
     char *path;               /* owned */
@@ -21,7 +21,9 @@ struct sto_sst__file {
 struct sto_sst {
     const struct ts_fs *fs;       /* borrowed */
     struct sto_sst__file t, s;    /* points, summaries */
+    struct sto_sst__file d;       /* day summaries; valid if has_days */
     struct sto_sst_info info;     /* as the manifest has it */
+    uint32_t rows_crc;            /* of the index of the points, and so of all checksums of blocks */
     struct sto_sst_series series; /* series with rows */
     struct sto_tomb *tombs;       /* n_tombs, sorted */
     size_t n_tombs;
@@ -37,6 +39,9 @@ struct sto_sst {
     unsigned n_unread;
     atomic_bool index_lost; /* the index of the points is damaged; never cleared */
     atomic_bool sums_lost;  /* the summaries are damaged; never cleared */
+    atomic_bool has_days;   /* d is open and will not change; never cleared */
+    bool days_tried;        /* see sto_sst_days_tried */
+    atomic_bool days_lost;  /* the day summaries are damaged; never cleared */
 };
 
 /** Read a block of a file into buf (b->len bytes) and check that it begins with the checksum in the index.

@@ -15,6 +15,8 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/time.h"
+#include "storage/engine/files/days_int.h"
 #include "storage/engine/files/sst_int.h"
 
 static int read_exactly(struct sto_sst__file *f, void *p, size_t n, uint64_t off, struct ts_error *err)
@@ -107,10 +109,100 @@ static int open_sums(struct sto_sst *sst, struct ts_error *err)
     return rc;
 }
 
+/* Open the file of days, and read what says whose days they are (sto_days__zone_put), which the caller frees. */
+static int open_days(struct sto_sst *sst, struct ts_slice *out_zone, struct ts_error *err)
+{
+    struct sto_sst_footer foot;
+    uint64_t bytes;
+    *out_zone = (struct ts_slice){NULL, 0};
+    sto_handle_init(&sst->d.handle, sst->fs, sst->d.path, sst->d.handle.cache);
+    sst->d.handle.removed_code = TS_ECORRUPT;
+    TS_TRY(sto_handle_first(&sst->d.handle, &bytes, err));
+    TS_TRY(open_file(sst, &sst->d, STO_SST_KIND_DAYS, bytes, &foot, err));
+    return read_section(&sst->d, foot.bitmap_off, foot.index_off, foot.bitmap_crc, out_zone, err);
+}
+
+static void close_days(struct sto_sst *sst)
+{
+    sst->d.there = false;
+    sto_index_release(&sst->d.index);
+    sto_handle_close(&sst->d.handle);
+}
+
+bool sto_sst_open_days(struct sto_sst *sst)
+{
+    struct ts_slice is;
+    struct ts_buf want;
+    struct ts_error why = {0};
+    if (atomic_load_explicit(&sst->has_days,
+                             memory_order_relaxed)) /* set by this thread, or before it got sst */
+        return sto_sst_has_days(sst);
+    ts_buf_init(&want, 0);
+    int rc = open_days(sst, &is, &why);
+    bool same = rc == 0 && sto_days__zone_put(sst, &want) && ts_slice_eq(is, ts_buf_get(&want));
+    ts_free((void *)(uintptr_t)is.p);
+    ts_buf_release(&want);
+    if (same)
+        rc = sto_index_load(&sst->d.index, &why);
+    if (rc == 0 && same) { /* release: who sees it sees all of d */
+        atomic_store_explicit(&sst->has_days, true, memory_order_release);
+        return true;
+    }
+    if (rc < 0 && rc != TS_ENOTFOUND)
+        ts_log(TS_LOG_WARN, "day summaries are left out until they are made again error=\"%s\"", why.text);
+    close_days(sst);
+    return false;
+}
+
+int sto_sst_days_zone(struct sto_sst *sst, const struct ts_tz **out_zone, struct ts_error *err)
+{
+    struct ts_slice is;
+    int rc = open_days(sst, &is, err);
+    if (rc == 0 && is.n <= STO_DAYS__ZONE_NAME)
+        rc = ts_error_set(err, TS_ECORRUPT, "%s: has no name of a zone", sst->d.path);
+    if (rc == 0)
+        rc = ts_tz_open((struct ts_slice){is.p + STO_DAYS__ZONE_NAME, is.n - STO_DAYS__ZONE_NAME}, out_zone,
+                        err);
+    ts_free((void *)(uintptr_t)is.p);
+    close_days(sst);
+    return rc;
+}
+
+bool sto_sst_has_days(const struct sto_sst *sst)
+{
+    return atomic_load_explicit(&sst->has_days, memory_order_acquire) &&
+           !atomic_load_explicit(&sst->days_lost, memory_order_relaxed); /* a hint; needs no order */
+}
+
+uint64_t sto_sst_disk_bytes(const struct sto_sst *sst)
+{
+    return sst->info.t_bytes + sst->info.s_bytes + (sto_sst_has_days(sst) ? sst->d.bytes : 0);
+}
+
+void sto_sst_lose_days(struct sto_sst *sst, const struct ts_error *why)
+{
+    if (!atomic_exchange_explicit(&sst->days_lost, true, memory_order_relaxed))
+        ts_log(TS_LOG_WARN, "day summaries are left out until they are made again error=\"%s\"", why->text);
+}
+
+bool sto_sst_drop_lost_days(struct sto_sst *sst)
+{
+    if (!atomic_load_explicit(&sst->days_lost, memory_order_relaxed))
+        return false;
+    (void)sst->fs->unlink(sst->fs, sst->d.path, NULL);
+    return true;
+}
+
+bool *sto_sst_days_tried(struct sto_sst *sst)
+{
+    return &sst->days_tried;
+}
+
 static int open_files(struct sto_sst *sst, struct ts_error *err)
 {
     struct sto_sst_footer foot;
     TS_TRY(open_file(sst, &sst->t, STO_SST_KIND_POINTS, sst->info.t_bytes, &foot, err));
+    sst->rows_crc = foot.index_crc;
     sst->wear.made_ms = foot.made_ms;
     sst->wear.carried_gen = foot.carried_gen;
     TS_TRY(read_tombs(sst, &foot, err));
@@ -142,6 +234,7 @@ static void sst_free(struct sto_sst *sst, bool unlink_later)
     sto_sst_series_release(&sst->series);
     release_file(sst, &sst->t, unlink_later);
     release_file(sst, &sst->s, unlink_later && sst->info.s_bytes > 0);
+    release_file(sst, &sst->d, unlink_later);
     count_held(sst, -1);
     ts_free(sst->tombs);
     ts_free(sst->broken);
@@ -163,8 +256,12 @@ static struct sto_sst *sst_new(const struct ts_fs *fs, const char *dir, const st
     sst->wear.since_ms = INT64_MAX;
     sst->t.path = sto_sst__path(dir, info->file_no, STO_SST_KIND_POINTS);
     sst->s.path = sto_sst__path(dir, info->file_no, STO_SST_KIND_SUMS);
+    sst->d.path = sto_sst__path(dir, info->file_no, STO_SST_KIND_DAYS);
     sto_handle_init(&sst->t.handle, fs, sst->t.path, caches ? caches->handles : NULL);
     sto_handle_init(&sst->s.handle, fs, sst->s.path, caches ? caches->handles : NULL);
+    sto_handle_init(&sst->d.handle, fs, sst->d.path, caches ? caches->handles : NULL);
+    atomic_init(&sst->has_days, false);
+    atomic_init(&sst->days_lost, false);
     sst->s.handle.removed_code = TS_ECORRUPT; /* as when the store is opened: it is read by its points */
     return sst;
 }
@@ -290,8 +387,9 @@ void sto_sst_unlink_later(struct sto_sst *sst, struct sto_sst_held *held)
 
 void sto_sst_remove(const struct ts_fs *fs, const char *dir, const struct sto_sst_info *info)
 {
-    for (int kind = STO_SST_KIND_POINTS; kind <= (info->s_bytes ? STO_SST_KIND_SUMS : STO_SST_KIND_POINTS);
-         kind++) {
+    for (int kind = STO_SST_KIND_POINTS; kind <= STO_SST_KIND_DAYS; kind++) {
+        if (kind == STO_SST_KIND_SUMS && !info->s_bytes)
+            continue;
         char *path = sto_sst__path(dir, info->file_no, (enum sto_sst_kind)kind);
         (void)fs->unlink(fs, path, NULL);
         ts_free(path);
@@ -308,7 +406,8 @@ struct sto_sst_wear *sto_sst_wear(struct sto_sst *sst)
 }
 size_t sto_sst_memory(struct sto_sst *sst)
 {
-    return sst->memory_bytes + sto_index_memory(&sst->t.index) + sto_index_memory(&sst->s.index);
+    return sst->memory_bytes + sto_index_memory(&sst->t.index) + sto_index_memory(&sst->s.index) +
+           (sto_sst_has_days(sst) ? sto_index_memory(&sst->d.index) : 0);
 }
 struct sto_sst_series *sto_sst_series(struct sto_sst *sst)
 {

@@ -15,7 +15,8 @@
 #include "base/mem.h"
 #include "storage/codecs/codec.h"
 #include "storage/codecs/sums.h"
-#include "storage/engine/files/sst_format.h"
+#include "storage/engine/files/days_int.h"
+#include "storage/engine/files/sst_int.h"
 
 #define BUFFER_BYTES   (256u << 10) /* bytes collected before they are written */
 #define SUMS_MIN_RATIO 16u          /* points per row from which summaries of a metric are written */
@@ -49,6 +50,7 @@ struct sto_sst_writer {
     size_t n_tombs, cap_tombs;
     roaring_bitmap_t *series; /* series with rows */
     struct sto_sst_info info; /* counts and times so far */
+    struct ts_slice zone;     /* file of days: what identifies them; borrowed */
 };
 
 static int open_file(struct sto_sst_writer *w, struct out_file *f, struct ts_error *err)
@@ -124,7 +126,8 @@ static void writer_free(struct sto_sst_writer *w)
     sto_enc_free(w->enc);
     sto_sums_enc_free(w->sums);
     ts_free(w->tombs);
-    roaring_bitmap_free(w->series);
+    if (w->series)
+        roaring_bitmap_free(w->series);
     ts_free(w);
 }
 
@@ -192,6 +195,17 @@ static void end_metric(struct sto_sst_writer *w)
     w->n_metric_rows = w->n_metric_points = 0;
 }
 
+static int add_sum(struct sto_sst_writer *w, const struct sto_key *key, const struct sto_summary *sum,
+                   uint8_t exp, struct ts_error *err)
+{
+    if (sto_sums_enc_rows(w->sums) == STO_SUMS_ROWS)
+        TS_TRY(close_sums(w, err)); /* w->last is still the previous row */
+    if (sto_sums_enc_rows(w->sums) == 0)
+        w->s_first = *key;
+    sto_sums_enc_row(w->sums, key, sum, exp);
+    return 0;
+}
+
 /* Add a row to the file of summaries, through which queries find rows. Every row has an entry there, without
  * a summary if summaries save nothing. */
 static int put_summary(struct sto_sst_writer *w, const struct sto_key *key, const struct sto_cells *cells,
@@ -204,12 +218,7 @@ static int put_summary(struct sto_sst_writer *w, const struct sto_key *key, cons
         uint8_t e = sto_meta_kind(cells->meta[i]) == TS_NUM_DEC ? sto_meta_exp(cells->meta[i]) : 0;
         exp = e > exp ? e : exp;
     }
-    if (sto_sums_enc_rows(w->sums) == STO_SUMS_ROWS)
-        TS_TRY(close_sums(w, err)); /* w->last is still the previous row */
-    if (sto_sums_enc_rows(w->sums) == 0)
-        w->s_first = *key;
-    sto_sums_enc_row(w->sums, key, has ? &sum : NULL, exp);
-    return 0;
+    return add_sum(w, key, has ? &sum : NULL, exp, err);
 }
 
 int sto_sst_write_row(struct sto_sst_writer *w, const struct sto_key *key, const struct sto_cells *cells,
@@ -316,6 +325,8 @@ static int end_file(struct sto_sst_writer *w, struct out_file *f, enum sto_sst_k
         sto_sst__put_tombs(&tombs, w->tombs, w->n_tombs, w->info.gen_lo);
         put_bitmap(w, &bitmap);
     } else {
+        if (kind == STO_SST_KIND_DAYS && ts_buf_append(&bitmap, w->zone.p, w->zone.n) < 0)
+            TS_BUG("no memory for the name of a zone");
         foot.info.n_tombs = 0;
         foot.info.tomb_min_ms = INT64_MAX;
         foot.info.tomb_max_ms = INT64_MIN;
@@ -391,4 +402,52 @@ int sto_sst_writer_finish(struct sto_sst_writer *w, uint64_t gen_lo, uint64_t ge
     *out_info = w->info;
     writer_free(w);
     return 0;
+}
+
+/* --- a file of days --- */
+
+int sto_sst__days_begin(struct sto_sst *sst, struct sto_sst_writer **out_w, struct ts_error *err)
+{
+    struct sto_sst_writer *w = ts_xcalloc(1, sizeof *w);
+    *out_w = NULL;
+    w->fs = sst->fs;
+    w->s.path = ts_xstrdup(sst->d.path);
+    w->sums = sto_sums_enc_new();
+    w->info = sst->info;
+    int rc = w->fs->unlink(w->fs, w->s.path, err);
+    if (rc == 0 || rc == TS_ENOTFOUND)
+        rc = begin_file(w, &w->s, err);
+    if (rc < 0)
+        sto_sst_writer_abort(w);
+    else
+        *out_w = w;
+    return rc;
+}
+
+int sto_sst__write_sum(struct sto_sst_writer *w, const struct sto_key *key, const struct sto_summary *sum,
+                       uint8_t exp, struct ts_error *err)
+{
+    TS_TRY(add_sum(w, key, sum, exp, err));
+    w->last = *key;
+    return 0;
+}
+
+int sto_sst__days_end(struct sto_sst_writer *w, struct ts_slice zone, struct ts_error *err)
+{
+    w->zone = zone;
+    int rc = close_sums(w, err);
+    if (rc == 0)
+        rc = end_file(w, &w->s, STO_SST_KIND_DAYS, err);
+    if (rc == 0)
+        rc = w->fs->sync(w->s.file, err);
+    if (rc == 0) {
+        struct ts_file *file = w->s.file;
+        w->s.file = NULL;
+        rc = w->fs->close(file, err);
+    }
+    if (rc < 0)
+        sto_sst_writer_abort(w);
+    else
+        writer_free(w);
+    return rc;
 }

@@ -217,6 +217,59 @@ static int encode(struct sto_wal *wal, const struct sto_point *points, size_t n,
     return 0;
 }
 
+/* Encode parts of one stream, which lie behind each other, as one record, preceded by its definitions. */
+static int encode_once(struct sto_wal *wal, const struct sto_batch *b, const struct sto_part *parts,
+                       size_t n_parts, struct ts_error *err)
+{
+    const struct sto_point *points = b->points + parts[0].first;
+    const struct sto_part *last = &parts[n_parts - 1];
+    size_t n = (size_t)(last->first + last->n - parts[0].first), n_put;
+    struct sto_wal_ctx ctx = STO_WAL_CTX_INIT;
+    TS_TRY(number_points(wal, points, n, err));
+    uint8_t *rec = reserve(wal, STO_WAL_RECORD_HEAD_BYTES + STO_WAL_ONCE_MAX_BYTES(n) +
+                                    (n + 1) * STO_WAL_POINT_MAX_BYTES);
+    if (!rec)
+        return no_memory(wal, err);
+    uint8_t *p =
+        sto_wal__once_put(rec + STO_WAL_RECORD_HEAD_BYTES, &b->streams[parts[0].stream].id, parts, n_parts);
+    p = sto_wal__points_put(p, p + n * STO_WAL_POINT_MAX_BYTES, &ctx, points, wal->numbers, n, &n_put);
+    if (n_put != n)
+        TS_BUG("a part of a sequence does not fit its record");
+    sto_wal__record_close(rec, p, wal->salt);
+    wal->buf_n = (size_t)(p - wal->buf);
+    return 0;
+}
+
+/* Parts that one record takes from part k on: of one stream, behind each other, of STO_WAL_CHUNK_POINTS in all or a single one. */
+static size_t count_once(const struct sto_batch *b, size_t k)
+{
+    size_t n_points = b->parts[k].n, n = 1;
+    for (; k + n < b->n_parts; n++) {
+        const struct sto_part *p = &b->parts[k + n];
+        if (!p->n || p->stream != b->parts[k].stream || p->first != b->parts[k].first + n_points ||
+            n_points + p->n > STO_WAL_CHUNK_POINTS)
+            break;
+        n_points += p->n;
+    }
+    return n;
+}
+
+static int encode_batch(struct sto_wal *wal, const struct sto_batch *b, struct ts_error *err)
+{
+    size_t at = 0; /* points that are encoded */
+    for (size_t k = 0, n; k < b->n_parts; k += n) {
+        n = 1;
+        if (!b->parts[k].n)
+            continue;
+        if (b->parts[k].first > at)
+            TS_TRY(encode(wal, b->points + at, b->parts[k].first - at, err));
+        n = count_once(b, k);
+        TS_TRY(encode_once(wal, b, &b->parts[k], n, err));
+        at = (size_t)b->parts[k + n - 1].first + b->parts[k + n - 1].n;
+    }
+    return at < b->n ? encode(wal, b->points + at, b->n - at, err) : 0;
+}
+
 /* Write what precedes the records of an append: the header of a new segment, a mark after a sync. */
 static int begin(struct sto_wal *wal, struct ts_error *err)
 {
@@ -263,7 +316,9 @@ static int write_out(struct sto_wal *wal, struct ts_error *err)
     return rc == TS_ENOSPC ? rc : sto_wal__break(wal, err);
 }
 
-int sto_wal_append(struct sto_wal *wal, const struct sto_point *points, size_t n, struct ts_error *err)
+/* Append n points, or those of a batch. */
+static int append(struct sto_wal *wal, const struct sto_batch *b, const struct sto_point *points, size_t n,
+                  struct ts_error *err)
 {
     if (atomic_load_explicit(&wal->broken, memory_order_relaxed))
         return sto_wal__refuse(wal, err);
@@ -276,12 +331,22 @@ int sto_wal_append(struct sto_wal *wal, const struct sto_point *points, size_t n
     uint32_t n_known = wal->n_ids;
     int rc = begin(wal, err);
     if (rc == 0)
-        rc = encode(wal, points, n, err);
+        rc = b ? encode_batch(wal, b, err) : encode(wal, points, n, err);
     if (rc == 0)
         rc = write_out(wal, err);
     if (rc < 0)
         wal->n_ids = n_known;
     return rc;
+}
+
+int sto_wal_append(struct sto_wal *wal, const struct sto_point *points, size_t n, struct ts_error *err)
+{
+    return append(wal, NULL, points, n, err);
+}
+
+int sto_wal_append_batch(struct sto_wal *wal, const struct sto_batch *batch, struct ts_error *err)
+{
+    return append(wal, batch->n_parts ? batch : NULL, batch->points, batch->n, err);
 }
 
 /* Everything is on disk: record that in the file, too, so that later damage to the last records is

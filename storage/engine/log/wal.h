@@ -25,7 +25,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
-#include "storage/point.h"
+#include "storage/batch.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -76,6 +76,8 @@ void sto_wal_set_segment_bytes(struct sto_wal *wal, uint64_t n_bytes);
  * Cost:   about 5 ns a point without the write, no allocation once warm.
  */
 int sto_wal_append(struct sto_wal *wal, const struct sto_point *points, size_t n, struct ts_error *err);
+/** The same for a batch whose points may belong to parts: a part is in one record with its id and sequence, so that replay sees all of it or nothing. */
+int sto_wal_append_batch(struct sto_wal *wal, const struct sto_batch *batch, struct ts_error *err);
 /** Assign later points to generation gen (not lower than before): the open segment ends, and the next
  * append begins another one. The next sto_wal_sync syncs the one that ended. Owner only. TS_EIO: the log
  * is broken. */
@@ -117,6 +119,9 @@ struct sto_wal_replay_ops {
     /* Operations in the order they were written (of one owner and generation); n >= 1. A negative result
      * stops the replay. */
     int (*points)(void *arg, uint64_t gen, const struct sto_point *points, size_t n, struct ts_error *err);
+    /* One of these operations, which points() gets too, belongs to a sequence of a client. A negative result stops the
+     * replay. May be NULL. */
+    int (*once)(void *arg, uint16_t shard, const struct sto_once_id *id, uint64_t seq, struct ts_error *err);
 };
 /* Result of a replay. */
 struct sto_wal_replay_result {

@@ -213,6 +213,51 @@ const uint8_t *sto_wal__def_get(const uint8_t *p, const uint8_t *end, enum sto_w
     return p + text_len;
 }
 
+/* --- sequences --- */
+
+uint8_t *sto_wal__once_put(uint8_t *p, const struct sto_once_id *id, const struct sto_part *parts,
+                           size_t n_parts)
+{
+    uint64_t n = 0, before = 0;
+    for (size_t i = 0; i < n_parts; i++)
+        n += parts[i].n;
+    *p++ = STO_WAL_ONCE;
+    p = ts_put_varint(p, id->made_s);
+    ts_st64(p, id->random);
+    p = ts_put_varint(p + 8, n);
+    for (size_t i = 0; i < n_parts; i++)
+        for (unsigned k = 0; k < parts[i].n; k++) {
+            p = ts_put_varint(p, ts_zigzag((int64_t)(parts[i].seq - before)));
+            before = parts[i].seq;
+        }
+    return p;
+}
+
+bool sto_wal__once_get(const uint8_t *p, const uint8_t *end, struct sto_wal_once *out)
+{
+    uint64_t seq = 0;
+    if (!(p = ts_get_varint(p, end, &out->id.made_s)) || !out->id.made_s || end - p < 8)
+        return false;
+    out->id.random = ts_ld64(p);
+    if (!(p = ts_get_varint(p + 8, end, &out->n)) || !out->n || out->n > (uint64_t)(end - p))
+        return false;
+    out->seqs = p;
+    for (uint64_t i = 0; i < out->n; i++)
+        if (!(p = sto_wal__seq_get(p, end, &seq)))
+            return false;
+    out->ops = p;
+    return true;
+}
+
+const uint8_t *sto_wal__seq_get(const uint8_t *p, const uint8_t *end, uint64_t *seq)
+{
+    uint64_t v;
+    if (!(p = ts_get_varint(p, end, &v)))
+        return NULL;
+    *seq += (uint64_t)ts_unzigzag(v);
+    return *seq ? p : NULL;
+}
+
 /* --- operations --- */
 
 /* Move the flags at place i of the recent ones (3 = new) to the front. */

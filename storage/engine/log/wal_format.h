@@ -19,14 +19,14 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "storage/point.h"
+#include "storage/batch.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define STO_WAL_MAGIC             "TSDWAL\r\n" /* 8 bytes; CR LF reveals transfers that change line ends */
-#define STO_WAL_VERSION           4u           /* 1 to 3 are read too */
+#define STO_WAL_VERSION           5u           /* 1 to 4 are read too */
 #define STO_WAL_VERSION_MARKED    4u           /* since then marks say that previous segments are on disk */
 #define STO_WAL_HEADER_BYTES      56u
 #define STO_WAL_RECORD_HEAD_BYTES 8u
@@ -44,9 +44,12 @@ enum sto_wal_record {
     STO_WAL_MARK = 3,        /* u64: the segment's bytes below this offset are on disk */
     STO_WAL_SERIES_FROM = 4, /* varint: number of the first one; then as STO_WAL_SERIES; version 2 wrote it */
     STO_WAL_SERIES_HEADED = 5, /* varint: number of the first one; then definitions with heads, to the end */
+    STO_WAL_ONCE = 6, /* id of a client, number of operations, their sequences, operations to the end */
 };
-#define STO_WAL_LAST_TYPE STO_WAL_SERIES_HEADED
-#define STO_WAL_DEF_KNOWN 1u /* in the head of a definition: the catalog has the series, nothing follows */
+#define STO_WAL_LAST_TYPE STO_WAL_ONCE
+/* Bytes of a record of type 6 before its operations, for n of them. */
+#define STO_WAL_ONCE_MAX_BYTES(n) (1u + 10u + 8u + 10u + (n)*10u)
+#define STO_WAL_DEF_KNOWN         1u /* in the head of a definition: the catalog has the series, nothing follows */
 
 /* Control byte of an operation: four fields and two flags. */
 #define STO_WAL_CTL_SERIES_SHIFT 0 /* 2 bits, enum sto_wal_ctl_series */
@@ -137,6 +140,21 @@ void sto_wal__record_close(uint8_t *rec, const uint8_t *end, uint32_t salt);
 uint8_t *sto_wal__mark_put(uint8_t *out, uint64_t synced_off, uint32_t salt);
 /** Is there a valid mark record at p (at least 17 bytes)? */
 bool sto_wal__mark_get(const uint8_t *p, uint32_t salt, uint64_t *out_synced_off);
+
+/* What a record of type 6 says before its operations. */
+struct sto_wal_once {
+    struct sto_once_id id;
+    uint64_t n;          /* operations */
+    const uint8_t *seqs; /* their sequences, to be read with sto_wal__seq_get */
+    const uint8_t *ops;  /* the first operation */
+};
+/** Encode the beginning of a record of type 6, its type included, for the parts [parts, parts + n_parts) of one stream; returns the byte after it. */
+uint8_t *sto_wal__once_put(uint8_t *p, const struct sto_once_id *id, const struct sto_part *parts,
+                           size_t n_parts);
+/** Decode it from the body without its type; false if it is invalid. */
+bool sto_wal__once_get(const uint8_t *p, const uint8_t *end, struct sto_wal_once *out);
+/** Decode the next sequence (*seq: the one before, 0 at first); returns the byte after it. NULL: it is 0, or more than 64 bits. */
+const uint8_t *sto_wal__seq_get(const uint8_t *p, const uint8_t *end, uint64_t *seq);
 
 /** Upper bound of what sto_wal__def_put writes for a series. */
 size_t sto_wal__def_bound(const struct sto_series *s, bool known);

@@ -61,9 +61,9 @@ struct sto_wal {
     size_t numbers_cap;     /* capacity of ids */
 
     /* owner only: the write in progress */
-    uint8_t *buf;                           /* bytes */
-    size_t buf_n, buf_cap;                  /* used, capacity */
-    uint32_t numbers[STO_WAL_CHUNK_POINTS]; /* for the points of the chunk */
+    uint8_t *buf;                       /* bytes */
+    size_t buf_n, buf_cap;              /* used, capacity */
+    uint32_t numbers[STO_BATCH_POINTS]; /* for the points of the chunk */
 
     pthread_mutex_t lock;     /* not held across I/O */
     pthread_cond_t sync_done; /* a sync has ended */

@@ -272,6 +272,17 @@ static void note_times(struct sto_wal__reader *r, size_t n)
     }
 }
 
+/* Pass on the points that were gathered. */
+static int give_points(struct sto_wal__reader *r, size_t n, struct ts_error *err)
+{
+    if (n == 0)
+        return 0;
+    if (r->problem)
+        note_times(r, n);
+    r->n_points += n;
+    return r->ops->points(r->arg, r->seg->head.name.gen, r->points, n, err);
+}
+
 static int take_points(struct sto_wal__reader *r, uint64_t off, const uint8_t *p, const uint8_t *end,
                        struct ts_error *err)
 {
@@ -287,14 +298,46 @@ static int take_points(struct sto_wal__reader *r, uint64_t off, const uint8_t *p
         if (!p)
             return nonsense(r, off, "has a malformed operation", err);
         r->n_skipped += n_skipped;
-        if (n == 0)
-            continue;
-        if (r->problem)
-            note_times(r, n);
-        TS_TRY(r->ops->points(r->arg, r->seg->head.name.gen, r->points, n, err));
-        r->n_points += n;
+        TS_TRY(give_points(r, n, err));
     }
     return 0;
+}
+
+/* A record of operations with an id and sequences. It is checked as a whole first, so that ops get all of it or nothing. */
+static int take_once(struct sto_wal__reader *r, uint64_t off, const uint8_t *p, const uint8_t *end,
+                     struct ts_error *err)
+{
+    struct sto_wal_ctx ctx = STO_WAL_CTX_INIT;
+    struct sto_wal_once once;
+    size_t n, n_skipped, n_points = 0;
+    uint64_t seq = 0, n_ops = 0;
+    if (!sto_wal__once_get(p, end, &once))
+        return nonsense(r, off, "has malformed sequences", err);
+    r->from_ms = INT64_MAX;
+    r->to_ms = INT64_MIN;
+    if (r->gap)
+        TS_TRY(give_number(r, BLANK_SERIES, NULL, err));
+    for (p = once.ops; p && p < end; n_ops += n + n_skipped)
+        p = sto_wal__points_get(p, end, &ctx, r->series, r->n_series, r->points, STO_WAL__OUT_POINTS, &n,
+                                &n_skipped);
+    if (!p || n_ops != once.n)
+        return nonsense(r, off, "has a malformed operation", err);
+    ctx = (struct sto_wal_ctx)STO_WAL_CTX_INIT;
+    for (p = once.ops; p < end;) {
+        p = sto_wal__points_get(p, end, &ctx, r->series, r->n_series, r->points + n_points, 1, &n,
+                                &n_skipped);
+        once.seqs = sto_wal__seq_get(once.seqs, once.ops, &seq);
+        r->n_skipped += n_skipped;
+        if (n == 0)
+            continue;
+        if (r->ops->once)
+            TS_TRY(r->ops->once(r->arg, r->points[n_points].series->shard, &once.id, seq, err));
+        if (++n_points < STO_WAL__OUT_POINTS)
+            continue;
+        TS_TRY(give_points(r, n_points, err));
+        n_points = 0;
+    }
+    return give_points(r, n_points, err);
 }
 
 int sto_wal__take(struct sto_wal__reader *r, uint64_t off, const uint8_t *body, size_t n_body,
@@ -304,6 +347,8 @@ int sto_wal__take(struct sto_wal__reader *r, uint64_t off, const uint8_t *body, 
     switch (body[0]) {
     case STO_WAL_POINTS:
         return take_points(r, off, body + 1, body + n_body, err);
+    case STO_WAL_ONCE:
+        return take_once(r, off, body + 1, body + n_body, err);
     case STO_WAL_SERIES:
     case STO_WAL_SERIES_FROM:
     case STO_WAL_SERIES_HEADED:

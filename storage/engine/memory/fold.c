@@ -8,6 +8,7 @@
  */
 #include "storage/engine/memory/fold.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -17,16 +18,40 @@
 #define INSERTION_MAX 24 /* below, looking for order costs more */
 #define RADIX_BITS    11 /* two passes sort the 22 bits of an offset */
 #define RADIX_BUCKETS (1u << RADIX_BITS)
-#define KEY_OFF_SHIFT 32 /* a key is offset << 32 | index in order of arrival */
+#define MANTISSA_MAX  (1ll << 53) /* of a decimal (base/num.h) */
+#define KEY_OFF_SHIFT 32          /* a key is offset << 32 | index in order of arrival */
+
+static const struct ts_num overflow = {.m = STO_SUM_OVERFLOW, .kind = TS_NUM_RAW};
+
+static bool is_overflow(struct ts_num v)
+{
+    return v.kind == TS_NUM_RAW && v.m == STO_SUM_OVERFLOW;
+}
+
+/* The mantissa of an integer or decimal with exp digits after the point, if it is at most 2^53. */
+static bool mantissa(struct ts_num v, unsigned exp, int64_t *out)
+{
+    int64_t m = v.m;
+    for (unsigned i = v.kind == TS_NUM_DEC ? v.exp : 0; i < exp; i++)
+        if (__builtin_mul_overflow(m, 10, &m))
+            return false;
+    *out = m;
+    return v.kind != TS_NUM_RAW && m <= MANTISSA_MAX && m >= -MANTISSA_MAX;
+}
 
 struct ts_num sto_num_add(struct ts_num a, struct ts_num b)
 {
-    if (a.kind == TS_NUM_INT && b.kind == TS_NUM_INT) {
-        int64_t sum;
-        if (!__builtin_add_overflow(a.m, b.m, &sum))
-            return (struct ts_num){.m = sum, .kind = TS_NUM_INT};
-    }
-    return ts_num_from_double(ts_num_double(a) + ts_num_double(b));
+    int64_t x, y;
+    if (is_overflow(a) || is_overflow(b))
+        return overflow;
+    if (a.kind == TS_NUM_INT && b.kind == TS_NUM_INT)
+        return __builtin_add_overflow(a.m, b.m, &x) ? overflow : (struct ts_num){.m = x, .kind = TS_NUM_INT};
+    unsigned ea = a.kind == TS_NUM_DEC ? a.exp : 0, eb = b.kind == TS_NUM_DEC ? b.exp : 0;
+    unsigned exp = ea > eb ? ea : eb;
+    if (mantissa(a, exp, &x) && mantissa(b, exp, &y) && x + y <= MANTISSA_MAX && x + y >= -MANTISSA_MAX)
+        return (struct ts_num){.m = x + y, .kind = TS_NUM_DEC, .exp = (uint8_t)exp};
+    double sum = ts_num_double(a) + ts_num_double(b);
+    return isfinite(sum) ? ts_num_from_double(sum) : overflow;
 }
 
 void sto_fold_uniform(struct sto_cells *c)

@@ -13,8 +13,19 @@
 
 #include "storage/point.h"
 
-/** a + b as STO_OP_ADD defines it: INT + INT is INT, or a double if 64 bits do not suffice; every other
- * sum is a double (DEC if it has a short decimal form). */
+/* Bits of the value (TS_NUM_RAW, a NaN that no client can send) of a cell whose sum did not fit. It stays whatever is added, until a put
+ * or a delete ends it; a scan for readers refuses a row that has it (merge/merge.c). */
+#define STO_SUM_OVERFLOW 0x7ff80000004f5646ll
+
+/** Does a cell have a sum that did not fit? */
+static inline bool sto_sum_overflows(uint32_t meta, int64_t m)
+{
+    return m == STO_SUM_OVERFLOW && sto_meta_kind(meta) == TS_NUM_RAW;
+}
+
+/** a + b as STO_OP_ADD defines it. INT + INT is INT. Decimals and integers are added exactly while the sum, without its point, is at most
+ * 2^53; every other sum is a double that is rounded once (DEC if it has a short decimal form). A sum of integers that
+ * does not fit into 64 bits, and one of doubles that is not finite, is STO_SUM_OVERFLOW. */
 struct ts_num sto_num_add(struct ts_num a, struct ts_num b);
 
 /**

@@ -10,69 +10,18 @@
  */
 #include "storage/engine/merge/merge.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "storage/engine/memory/fold.h"
-#include "storage/engine/merge/merge_int.h"
+#include "storage/engine/merge/merge_heap.h"
+#include "storage/remote.h"
 
-#define HOUR_SIGN    0x80000000u /* turned, hours compare as unsigned numbers */
-#define ROWS_AHEAD   8           /* rows of memstores fetched ahead */
-#define SERIES_AHEAD 6           /* series whose rows in memstores are fetched ahead */
+#define ROWS_AHEAD   8 /* rows of memstores fetched ahead */
+#define SERIES_AHEAD 6 /* series whose rows in memstores are fetched ahead */
 #define CELL_BYTES   (sizeof(int64_t) + sizeof(uint32_t))
 #define ROW_BYTES    96 /* of a memstore's row with its first cells: two cache lines */
-
-/* --- the heap --- */
-
-static unsigned __int128 heap_key(uint32_t metric, uint32_t series, int32_t hour, size_t src)
-{
-    return (unsigned __int128)((uint64_t)metric << 32 | series) << 64 |
-           (uint64_t)((uint32_t)hour ^ HOUR_SIGN) << 32 | STO_MERGE__ROW | src;
-}
-
-static void heap_push(struct sto_merge *m, unsigned __int128 key, const struct sto_mem_row *row)
-{
-    if (m->n_heap == m->cap_heap) {
-        size_t had = m->cap_heap;
-        m->cap_heap = had ? had * 2 : 16;
-        ts_tally_force(&m->share.tally, (m->cap_heap - had) * sizeof(*m->heap));
-        m->heap = ts_xrealloc(m->heap, m->cap_heap * sizeof(*m->heap));
-    }
-    size_t i = m->n_heap++;
-    for (; i > 0 && m->heap[(i - 1) / 2].key > key; i = (i - 1) / 2)
-        m->heap[i] = m->heap[(i - 1) / 2];
-    m->heap[i] = (struct sto_merge__item){key, row};
-}
-
-static struct sto_merge__item heap_pop(struct sto_merge *m)
-{
-    struct sto_merge__item top = m->heap[0], last = m->heap[--m->n_heap];
-    size_t i = 0;
-    for (;;) {
-        size_t child = i * 2 + 1;
-        if (child >= m->n_heap)
-            break;
-        if (child + 1 < m->n_heap && m->heap[child + 1].key < m->heap[child].key)
-            child++;
-        if (m->heap[child].key >= last.key)
-            break;
-        m->heap[i] = m->heap[child];
-        i = child;
-    }
-    m->heap[i] = last;
-    return top;
-}
 
 static struct sto_merge__src *src_of(const struct sto_merge *m, const struct sto_merge__item *item)
 {
     return &m->srcs[(uint32_t)item->key & ~STO_MERGE__ROW];
-}
-
-static void push_file(struct sto_merge *m, struct sto_merge__src *src)
-{
-    const struct sto_key *key = sto_merge__key(src);
-    heap_push(m, heap_key(key->metric, key->series, key->hour, (size_t)(src - m->srcs)), NULL);
 }
 
 /* --- scans of all rows --- */
@@ -87,14 +36,15 @@ static void push_ref(struct sto_merge *m, struct sto_merge__src *src)
         __builtin_prefetch(ahead + ROW_BYTES - 1);
     }
     const struct sto_merge__ref *ref = &src->refs[src->at_ref];
-    heap_push(m, heap_key(ref->metric, ref->series, sto_mem_row_hour(ref->row), (size_t)(src - m->srcs)),
-              ref->row);
+    sto_merge__heap_push(
+        m, sto_merge__heap_key(ref->metric, ref->series, sto_mem_row_hour(ref->row), (size_t)(src - m->srcs)),
+        ref->row);
 }
 
 /* A cursor of a file has moved: update the count of files with an open block. */
 static void count_open(struct sto_merge *m, struct sto_merge__src *src)
 {
-    bool open = sto_sst_cur_is_open(src->points.cur) || sto_sst_cur_is_open(src->sums.cur);
+    bool open = sto_merge__is_open(src);
     m->n_open += (size_t)open - (size_t)src->open;
     src->open = open;
     m->counts.n_open_most = m->n_open > m->counts.n_open_most ? m->n_open : m->counts.n_open_most;
@@ -104,7 +54,7 @@ static int walk_file(struct sto_merge *m, struct sto_merge__src *src, struct ts_
 {
     int rc = sto_merge__walk(m, src, m->hour_lo, m->hour_hi, err);
     if (rc == 1)
-        push_file(m, src);
+        sto_merge__heap_push_file(m, src);
     count_open(m, src);
     return rc;
 }
@@ -127,13 +77,41 @@ static int begin_all(struct sto_merge *m, struct ts_error *err)
 
 /* --- scans of selected series --- */
 
+/* First time that is kept of a series. */
+static int64_t kept_from(const struct sto_merge *m, uint32_t id)
+{
+    struct sto_remote_tag tags[UINT8_MAX]; /* n_tags of a series is a byte */
+    struct sto_remote_series names;
+    if (id < STO_FOREIGN || !m->spec.foreign)
+        return sto_keep_from_ms(m->spec.keep, id, m->spec.now_ms);
+    m->spec.foreign(m->spec.foreign_arg, m->spec.series[m->pos], tags, &names);
+    return sto_keep_names_from_ms(m->spec.keep, &names, m->spec.now_ms);
+}
+
+/* From now on, rows of this series are read: leave out what has expired. */
+static void begin_series(struct sto_merge *m, uint32_t id)
+{
+    m->from_ms = m->spec.from_ms;
+    m->row_lo = m->hour_lo;
+    if (!m->spec.keep)
+        return;
+    int64_t from_ms = kept_from(m, id);
+    if (from_ms <= m->from_ms)
+        return;
+    m->from_ms = from_ms;
+    if (from_ms > STO_MAX_TS_MS)
+        m->row_lo = INT32_MAX;
+    else if (sto_hour(from_ms) > m->row_lo)
+        m->row_lo = sto_hour(from_ms);
+}
+
 /* Add the first row of a series in a file to the heap. */
 static int enter_file(struct sto_merge *m, struct sto_merge__src *src, uint32_t id, struct ts_error *err)
 {
-    const struct sto_key key = {m->spec.metric, id, m->hour_lo};
-    int rc = sto_merge__find(m, src, &key, m->hour_hi, err);
+    const struct sto_key key = {m->spec.metric, id, m->row_lo};
+    int rc = sto_merge__seek(m, src, &key, m->hour_hi, err);
     if (rc == 1)
-        push_file(m, src);
+        sto_merge__heap_push_file(m, src);
     else if (rc == 0)
         sto_merge__rest(m, src);
     count_open(m, src);
@@ -146,10 +124,11 @@ static int push_later(struct sto_merge *m, struct sto_merge__src *src, uint32_t 
 {
     int rc = sto_merge__has(src, id, err);
     if (rc == 1)
-        heap_push(m,
-                  heap_key(m->spec.metric, id, src->hour_first, (size_t)(src - m->srcs)) &
-                      ~(unsigned __int128)STO_MERGE__ROW,
-                  NULL);
+        sto_merge__heap_push(
+            m,
+            sto_merge__heap_key(m->spec.metric, id, src->hour_first, (size_t)(src - m->srcs)) &
+                ~(unsigned __int128)STO_MERGE__ROW,
+            NULL);
     return rc < 0 ? rc : 0;
 }
 
@@ -157,7 +136,7 @@ static int push_later(struct sto_merge *m, struct sto_merge__src *src, uint32_t 
 static int enter_due(struct sto_merge *m, struct ts_error *err)
 {
     while (m->n_heap && !((uint32_t)m->heap[0].key & STO_MERGE__ROW)) {
-        struct sto_merge__item item = heap_pop(m);
+        struct sto_merge__item item = sto_merge__heap_pop(m);
         TS_TRY(enter_file(m, src_of(m, &item), (uint32_t)(item.key >> 64), err));
     }
     return 0;
@@ -166,11 +145,14 @@ static int enter_due(struct sto_merge *m, struct ts_error *err)
 static int enter_series(struct sto_merge *m, struct ts_error *err)
 {
     uint32_t id = m->spec.series[m->pos]->id;
+    begin_series(m, id);
+    if (m->row_lo > m->hour_hi)
+        return 0;                          /* all of it has expired */
     for (size_t i = m->n_srcs; i-- > 0;) { /* newest first, see sto_merge__srcs_init */
         struct sto_merge__src *src = &m->srcs[i];
         if (!src->has_rows)
             continue;
-        if (src->sst && src->hour_first > m->hour_lo) {
+        if (src->sst && src->hour_first > m->row_lo) {
             TS_TRY(push_later(m, src, id, err));
             continue;
         }
@@ -183,8 +165,8 @@ static int enter_series(struct sto_merge *m, struct ts_error *err)
         for (const struct sto_mem_row *r = sto_mem_rows(src->mem, m->spec.series[m->pos]); r;
              r = sto_mem_row_next(r)) {
             int32_t hour = sto_mem_row_hour(r);
-            if (hour >= m->hour_lo && hour <= m->hour_hi)
-                heap_push(m, heap_key(m->spec.metric, id, hour, i), r);
+            if (hour >= m->row_lo && hour <= m->hour_hi)
+                sto_merge__heap_push(m, sto_merge__heap_key(m->spec.metric, id, hour, i), r);
         }
     }
     return 0;
@@ -204,11 +186,11 @@ static int advance_group(struct sto_merge *m, struct ts_error *err)
                 push_ref(m, src);
             }
         } else if (m->spec.series) {
-            int rc = sto_merge__find_next(m, src, m->hour_hi, err);
+            int rc = sto_merge__step(m, src, m->hour_hi, err);
             if (rc < 0)
                 return rc;
             if (rc == 1)
-                push_file(m, src);
+                sto_merge__heap_push_file(m, src);
             else
                 sto_merge__rest(m, src);
             count_open(m, src);
@@ -225,45 +207,33 @@ static void take_group(struct sto_merge *m, struct sto_key *out_key)
 {
     unsigned __int128 id = m->heap[0].key >> 32;
     do {
-        struct sto_merge__item item = heap_pop(m);
+        struct sto_merge__item item = sto_merge__heap_pop(m);
         m->group[m->n_group++] = (struct sto_merge__member){src_of(m, &item), item.row};
     } while (m->n_heap > 0 && m->heap[0].key >> 32 == id);
-    *out_key =
-        (struct sto_key){(uint32_t)(id >> 64), (uint32_t)(id >> 32), (int32_t)((uint32_t)id ^ HOUR_SIGN)};
+    *out_key = (struct sto_key){(uint32_t)(id >> 64), (uint32_t)(id >> 32),
+                                (int32_t)((uint32_t)id ^ STO_MERGE__HOUR_SIGN)};
 }
 
 static bool is_whole_hour(const struct sto_merge *m, int32_t hour)
 {
     int64_t lo = hour * TS_HOUR_MS;
-    return m->spec.whole_hours[hour - sto_hour(m->spec.from_ms)] && m->spec.from_ms <= lo &&
+    return m->spec.whole_hours[hour - sto_hour(m->spec.from_ms)] && m->from_ms <= lo &&
            m->spec.to_ms >= lo + TS_HOUR_MS - 1;
 }
 
-/* First cell whose offset is >= off. */
-static uint32_t cell_at(const struct sto_cells *c, int64_t off)
-{
-    uint32_t lo = 0, hi = c->n;
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (sto_meta_off(c->meta[mid]) < off)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
-/* The part of c within from..to of the scan, borrowed. */
+/* The part of c that the scan wants, borrowed. */
 static struct sto_cells trim(const struct sto_merge *m, int32_t hour, const struct sto_cells *c)
 {
     struct sto_cells part = *c;
     part.cap = 0;
     int64_t start = hour * TS_HOUR_MS;
     uint32_t lo = 0, hi = c->n;
-    if (m->spec.from_ms > start)
-        lo = cell_at(c, m->spec.from_ms - start);
+    if (m->from_ms >= start + TS_HOUR_MS)
+        lo = c->n; /* the row has expired */
+    else if (m->from_ms > start)
+        lo = sto_cells_find(c, m->from_ms - start);
     if (m->spec.to_ms < start + TS_HOUR_MS - 1)
-        hi = cell_at(c, m->spec.to_ms - start + 1);
+        hi = sto_cells_find(c, m->spec.to_ms - start + 1);
     part.n = hi > lo ? hi - lo : 0;
     if (lo) { /* a row without cells has no arrays */
         part.meta += lo;
@@ -359,6 +329,27 @@ static int merge_pieces(struct sto_merge *m, int32_t hour, const struct sto_cell
     return 0;
 }
 
+/* A reader may not take a sum that did not fit for a number: name it. */
+static int check_sums(const struct sto_merge *m, int32_t hour, const struct sto_cells *c,
+                      struct ts_error *err)
+{
+    bool any = false;
+    if (!m->spec.series || !m->spec.final || (c->uniform && sto_meta_kind(c->common) != TS_NUM_RAW))
+        return 0;
+    for (uint32_t i = 0; i < c->n; i++)
+        any |= c->m[i] == STO_SUM_OVERFLOW;
+    for (uint32_t i = 0; any && i < c->n; i++) {
+        if (c->m[i] != STO_SUM_OVERFLOW || sto_meta_kind(c->meta[i]) != TS_NUM_RAW)
+            continue;
+        struct ts_slice text = ts_utf8_cut(sto_series_text(m->spec.series[m->pos - 1]), 120);
+        return ts_error_set(
+            err, TS_EINVAL,
+            "the sum of %.*s at %lld ms does not fit into 64 bits: put a value there, or delete it",
+            (int)text.n, text.p, (long long)(hour * TS_HOUR_MS + sto_meta_off(c->meta[i])));
+    }
+    return 0;
+}
+
 /* Read the points of the group: 1, 0 if none are left, < 0. */
 static int read_row(struct sto_merge *m, struct sto_row *out_row, struct ts_error *err)
 {
@@ -370,6 +361,7 @@ static int read_row(struct sto_merge *m, struct sto_row *out_row, struct ts_erro
         TS_TRY(pass_through(m, &out_row->cells, err));
     else
         TS_TRY(merge_pieces(m, hour, &out_row->cells, err));
+    TS_TRY(check_sums(m, hour, out_row->cells, err));
     return out_row->cells->n > 0;
 }
 
@@ -377,7 +369,7 @@ static int read_row(struct sto_merge *m, struct sto_row *out_row, struct ts_erro
 static int make_row(struct sto_merge *m, const struct sto_key *key, struct sto_row *out_row,
                     struct ts_error *err)
 {
-    *out_row = (struct sto_row){.key = *key, .pos = m->spec.series ? m->pos - 1 : 0};
+    *out_row = (struct sto_row){.key = *key, .pos = m->spec.series ? m->pos - 1 : 0, .n_hours = 1};
     struct sto_merge__src *only = m->n_group == 1 ? m->group[0].src : NULL;
     const struct sto_summary *sum = NULL;
     if (only && only->by_sums && is_whole_hour(m, key->hour))
@@ -429,7 +421,10 @@ int sto_merge_next(struct sto_merge *m, struct sto_row *out_row, struct ts_error
         if (m->n_heap == 0)
             return 0;
         take_group(m, &key);
-        int rc = make_row(m, &key, out_row, err);
+        if (!m->spec.series)
+            begin_series(m, key.series);
+        int rc = m->spec.days && sto_merge__has_day(m) ? sto_merge__day(m, &key, out_row, err)
+                                                       : make_row(m, &key, out_row, err);
         if (rc < 0 && m->spec.series && m->pos > 0)
             return blame(m->spec.series[m->pos - 1], rc, err);
         if (rc != 0)
@@ -439,8 +434,8 @@ int sto_merge_next(struct sto_merge *m, struct sto_row *out_row, struct ts_error
 
 int sto_merge_points(struct sto_merge *m, struct sto_row *row, struct ts_error *err)
 {
-    if (!row->sum)
-        TS_BUG("the row has its points");
+    if (!row->sum || row->n_hours != 1)
+        TS_BUG("the row has its points, or is a day");
     row->sum = NULL;
     int rc = read_row(m, row, err);
     return rc < 0 ? blame(m->spec.series[row->pos], rc, err) : rc;
@@ -480,6 +475,8 @@ int sto_merge_new(const struct sto_scan_spec *spec, struct sto_sst *const *ssts,
     ts_tally_force(&m->share.tally, sizeof(*m));
     m->share.tally.forced = spec->must_go_on;
     set_hours(m);
+    m->from_ms = m->spec.from_ms;
+    m->row_lo = m->hour_lo;
     int rc = 0;
     if (m->hour_lo <= m->hour_hi)
         rc = sto_merge__srcs_init(m, ssts, n_ssts, mems, n_mems, err);

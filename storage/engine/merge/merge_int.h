@@ -37,6 +37,9 @@ struct sto_merge__src {
     struct sto_sst_series_reader series; /* file: looks series up in its set */
     struct sto_merge__cur points;        /* file: rows */
     struct sto_merge__cur sums;          /* file: summaries; used if by_sums */
+    bool by_days;                        /* file: its days may answer (merge_day.c) */
+    bool on_day;                         /* its present row is a day */
+    struct sto_merge__cur days;          /* file: day summaries; used if by_days */
     struct sto_merge__ref *refs;         /* memstore, scan of all rows: in key order; owned */
     size_t n_refs, at_ref;               /* length; row that is in the heap */
 };
@@ -65,9 +68,12 @@ struct sto_merge__member {
 };
 
 struct sto_merge {
-    struct sto_sst_share share;        /* memory of this struct, its arrays and the cursors */
-    struct sto_scan_spec spec;         /* from_ms and to_ms brought within what rows can hold */
-    int32_t hour_lo, hour_hi;          /* rows of the scan, inclusive */
+    struct sto_sst_share share; /* memory of this struct, its arrays and the cursors */
+    struct sto_scan_spec spec;  /* from_ms and to_ms brought within what rows can hold */
+    int32_t hour_lo, hour_hi;   /* rows of the scan, inclusive */
+    /* of the present series: points before it are left out, and so are rows before its hour. Not less than spec.from_ms and hour_lo */
+    int64_t from_ms;
+    int32_t row_lo;
     struct sto_merge__src *srcs;       /* oldest first */
     size_t n_srcs;                     /* length of srcs */
     struct sto_merge__tomber *tombers; /* sources that have or may get tombstones; owned */
@@ -95,6 +101,7 @@ struct sto_merge {
     size_t n_hour_tombs, cap_hour_tombs; /* used, capacity */
     struct sto_merge__del *dels;         /* groups of these tombstones; capacity n_srcs */
     size_t n_dels;                       /* used */
+    struct sto_summary day;              /* the day returned last, of several files */
     struct sto_cells out;                /* merged cells */
     struct sto_cells view;               /* part of borrowed cells */
     struct sto_merge_counts counts;      /* so far */
@@ -134,13 +141,31 @@ int sto_merge__find_next(struct sto_merge *m, struct sto_merge__src *src, int32_
  * hour_hi. 1, 0, < 0. */
 int sto_merge__walk(struct sto_merge *m, struct sto_merge__src *src, int32_t hour_lo, int32_t hour_hi,
                     struct ts_error *err);
-/** Key of the present row of a file. */
+/** Move to the first day summary of a series at or after key->hour and not after hour_hi. 1, 0 = there is none, < 0. */
+int sto_merge__find_summary(struct sto_merge *m, struct sto_merge__src *src, const struct sto_key *key,
+                            int32_t hour_hi, struct ts_error *err);
+/** Has it a block open? */
+bool sto_merge__is_open(const struct sto_merge__src *src);
+/** Key of the present row of a file, or of the day on which it stands. */
 const struct sto_key *sto_merge__key(const struct sto_merge__src *src);
 /** Its cells; TS_ECORRUPT if there is a summary but no row. */
 int sto_merge__cells(struct sto_merge *m, struct sto_merge__src *src, const struct sto_cells **out_cells,
                      struct ts_error *err);
 /** Collect the rows of a memstore within hour_lo..hour_hi in src->refs, in key order. */
 void sto_merge__collect(struct sto_merge__src *src, int32_t hour_lo, int32_t hour_hi);
+
+/* --- merge_day.c --- */
+/** As sto_merge__find, and sto_merge__find_next; the file may stand on a day then (src->on_day). */
+int sto_merge__seek(struct sto_merge *m, struct sto_merge__src *src, const struct sto_key *key,
+                    int32_t hour_hi, struct ts_error *err);
+int sto_merge__step(struct sto_merge *m, struct sto_merge__src *src, int32_t hour_hi, struct ts_error *err);
+/** The hour at which the day of an hour begins; the hour itself if that is before the scan. */
+int32_t sto_merge__day_start(const struct sto_merge *m, int32_t hour);
+/** Does a member of the group stand on a day? */
+bool sto_merge__has_day(const struct sto_merge *m);
+/** The group, which begins at key, has a day. 1: the day is the row; 0: all members were put back into the heap, those on a day with its first hour; < 0. */
+int sto_merge__day(struct sto_merge *m, const struct sto_key *key, struct sto_row *out_row,
+                   struct ts_error *err);
 
 /* --- merge_tomb.c --- */
 /** Find the sources that have tombstones, or may get some. */
@@ -151,5 +176,7 @@ void sto_merge__tombs_release(struct sto_merge *m);
  * m->dels.
  */
 void sto_merge__tombs_at(struct sto_merge *m, const struct sto_key *key);
+/** The same for the n_hours hours from key->hour on. */
+void sto_merge__tombs_in(struct sto_merge *m, const struct sto_key *key, int32_t n_hours);
 
 #endif

@@ -100,7 +100,10 @@ static int add_sst(struct sto_merge *m, struct sto_sst *sst, bool rows, roaring_
     if (has < 0 || (!has && (info->n_tombs == 0 || !meets(m, info->tomb_min_ms, info->tomb_max_ms))))
         return has;
     src.by_sums = src.has_rows && wants_sums(m, sst);
+    src.by_days = src.has_rows && m->spec.series && m->spec.days && m->spec.final && sto_sst_has_days(sst);
     src.hour_first = src.has_rows ? sto_hour(info->min_ms) : 0;
+    if (src.by_days)
+        src.hour_first = sto_merge__day_start(m, src.hour_first);
     m->srcs[m->n_srcs++] = src;
     return 0;
 }
@@ -163,6 +166,7 @@ void sto_merge__srcs_release(struct sto_merge *m)
         struct sto_merge__src *src = &m->srcs[i];
         sto_sst_cur_free(src->points.cur);
         sto_sst_cur_free(src->sums.cur);
+        sto_sst_cur_free(src->days.cur);
         ts_free(src->refs);
     }
     ts_free(m->srcs);
@@ -177,6 +181,8 @@ static struct sto_merge__cur *driver(struct sto_merge__src *src)
 
 const struct sto_key *sto_merge__key(const struct sto_merge__src *src)
 {
+    if (src->on_day)
+        return sto_sst_cur_key(src->days.cur);
     return sto_sst_cur_key(src->by_sums ? src->sums.cur : src->points.cur);
 }
 
@@ -207,7 +213,10 @@ static int new_cur(struct sto_merge *m, struct sto_merge__src *src, struct sto_m
 {
     TS_TRY(sto_merge__take(m, STO_SST_CUR_BYTES, err));
     ts_tally_give(&m->share.tally, STO_SST_CUR_BYTES);
-    c->cur = sto_sst_cur_new(src->sst, c == &src->sums ? STO_SST_SUMMARIES : STO_SST_POINTS, &m->share);
+    enum sto_sst_what what = c == &src->sums   ? STO_SST_SUMMARIES
+                             : c == &src->days ? STO_SST_DAYS
+                                               : STO_SST_POINTS;
+    c->cur = sto_sst_cur_new(src->sst, what, &m->share);
     return 0;
 }
 
@@ -282,6 +291,13 @@ int sto_merge__find(struct sto_merge *m, struct sto_merge__src *src, const struc
     return rc <= 0 ? rc : is_within(sto_merge__key(src), key, hour_hi);
 }
 
+int sto_merge__find_summary(struct sto_merge *m, struct sto_merge__src *src, const struct sto_key *key,
+                            int32_t hour_hi, struct ts_error *err)
+{
+    int rc = advance(m, src, &src->days, key, true, err);
+    return rc <= 0 ? rc : is_within(sto_sst_cur_key(src->days.cur), key, hour_hi);
+}
+
 void sto_merge__rest(struct sto_merge *m, struct sto_merge__src *src)
 {
     if (src->keeps)
@@ -293,13 +309,20 @@ void sto_merge__rest(struct sto_merge *m, struct sto_merge__src *src)
     }
     sto_sst_cur_rest(src->points.cur);
     sto_sst_cur_rest(src->sums.cur);
+    sto_sst_cur_rest(src->days.cur);
+}
+
+bool sto_merge__is_open(const struct sto_merge__src *src)
+{
+    return sto_sst_cur_is_open(src->points.cur) || sto_sst_cur_is_open(src->sums.cur) ||
+           sto_sst_cur_is_open(src->days.cur);
 }
 
 /* May the block of this file be closed for another one? Not if it belongs to the caller's file. */
 static bool may_rest(const struct sto_merge__src *src, const struct sto_sst_cur *cur)
 {
-    return src->sst && src->points.cur != cur && src->sums.cur != cur &&
-           (sto_sst_cur_is_open(src->points.cur) || sto_sst_cur_is_open(src->sums.cur));
+    return src->sst && src->points.cur != cur && src->sums.cur != cur && src->days.cur != cur &&
+           sto_merge__is_open(src);
 }
 
 /* Are the cells of its row in use? */
@@ -311,12 +334,15 @@ static bool is_read(const struct sto_merge *m, const struct sto_merge__src *src)
     return false;
 }
 
-/* The present row of a file with an open block; the one that is needed later if it has two. */
+/* The present row of a file with an open block; the one that is needed last if it has several. */
 static const struct sto_key *stands_on(const struct sto_merge__src *src)
 {
-    const struct sto_key *a = sto_sst_cur_is_open(src->points.cur) ? sto_sst_cur_key(src->points.cur) : NULL;
-    const struct sto_key *b = sto_sst_cur_is_open(src->sums.cur) ? sto_sst_cur_key(src->sums.cur) : NULL;
-    return !a || (b && sto_key_cmp(a, b) < 0) ? b : a;
+    const struct sto_sst_cur *const curs[] = {src->points.cur, src->sums.cur, src->days.cur};
+    const struct sto_key *last = NULL;
+    for (size_t i = 0; i < sizeof curs / sizeof *curs; i++)
+        if (sto_sst_cur_is_open(curs[i]) && (!last || sto_key_cmp(last, sto_sst_cur_key(curs[i])) < 0))
+            last = sto_sst_cur_key(curs[i]);
+    return last;
 }
 
 bool sto_merge__make_room(void *arg, const struct sto_sst_cur *cur)
@@ -333,6 +359,7 @@ bool sto_merge__make_room(void *arg, const struct sto_sst_cur *cur)
         return m->spec.must_go_on;
     }
     sto_sst_cur_rest(last->sums.cur);
+    sto_sst_cur_rest(last->days.cur);
     if (is_read(m, last))
         sto_sst_cur_close_block(last->points.cur);
     else

@@ -151,6 +151,17 @@ static void flatten(struct sto_merge *m)
     ts_free(heap);
 }
 
+/* The floors of retention act as tombstones do. While a rule stays as it is, the scan begins behind them. */
+static void find_floors(struct sto_merge *m, uint32_t series)
+{
+    const struct sto_floors *floors = m->spec.floors;
+    for (size_t i = 0; floors && i < floors->n; i++)
+        if (floors->at[i].cutoff_ms > m->from_ms && roaring_bitmap_contains(floors->at[i].series, series))
+            add_found(m, &(struct sto_tomb){.from_ms = INT64_MIN,
+                                            .to_ms = floors->at[i].cutoff_ms - 1,
+                                            .gen = floors->at[i].gen});
+}
+
 static void make_spans(struct sto_merge *m, const struct sto_key *key)
 {
     m->n_found = m->n_spans = 0;
@@ -159,9 +170,10 @@ static void make_spans(struct sto_merge *m, const struct sto_key *key)
             find_in_mem(m, &m->tombers[i], key);
         else
             find_in_file(m, &m->tombers[i], key);
-    if (m->spec.cutoff_gen && m->spec.cutoff_ms > m->spec.from_ms)
+    if (m->spec.cutoff_gen && m->spec.cutoff_ms > m->from_ms)
         add_found(m, &(struct sto_tomb){
                          .from_ms = INT64_MIN, .to_ms = m->spec.cutoff_ms - 1, .gen = m->spec.cutoff_gen});
+    find_floors(m, key->series);
     if (m->n_found)
         flatten(m);
     m->counts.n_tombs += m->n_found;
@@ -193,10 +205,15 @@ static size_t n_older(const struct sto_merge *m, uint64_t gen)
 
 void sto_merge__tombs_at(struct sto_merge *m, const struct sto_key *key)
 {
-    int64_t lo = key->hour * TS_HOUR_MS, hi = lo + TS_HOUR_MS - 1;
+    sto_merge__tombs_in(m, key, 1);
+}
+
+void sto_merge__tombs_in(struct sto_merge *m, const struct sto_key *key, int32_t n_hours)
+{
+    int64_t lo = key->hour * TS_HOUR_MS, hi = lo + n_hours * TS_HOUR_MS - 1;
     m->n_dels = 0;
     m->n_hour_tombs = 0;
-    if (m->n_tombers == 0 && !m->spec.cutoff_gen)
+    if (m->n_tombers == 0 && !m->spec.cutoff_gen && !m->spec.floors)
         return;
     if (!spans_are_of(m, key))
         make_spans(m, key);

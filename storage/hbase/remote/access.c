@@ -188,6 +188,20 @@ int sto_hbase_pause(struct sto_hbase_session *s, unsigned n, struct ts_error *er
 
 /* --- calls --- */
 
+int sto_hbase_asked_row(struct sto_thrift_items *it, struct ts_slice key, struct sto_thrift_row *out,
+                        struct ts_error *err)
+{
+    int rc = sto_thrift_row(it, out, err);
+    if (rc < 0)
+        return rc;
+    if (rc == 0)
+        return ts_error_set(err, TS_ECORRUPT, "HBase's reply to getMultiple has too few rows");
+    if (out->row.p && out->n_left && !ts_slice_eq(out->row, key))
+        return ts_error_set(err, TS_ECORRUPT,
+                            "HBase's reply to getMultiple has another row than was requested");
+    return 0;
+}
+
 int sto_hbase_error(int rc, struct ts_error *err)
 {
     switch (rc) {

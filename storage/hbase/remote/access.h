@@ -89,6 +89,10 @@ int sto_hbase_call(struct sto_hbase_session *s, const struct sto_thrift_request 
  * @param requests  taken; nothing else of the session is in flight
  */
 void sto_hbase_leave_scanner(struct sto_hbase_session *s, struct sto_hbase_scanner *requests);
+/** The next row of a reply to getMultiple, which was asked for with this key; out->row.p is NULL if HBase has no such row. A gateway that leaves
+ * rows out or returns others must not make the caller take them for those that it has asked for. 0; TS_ECORRUPT. */
+int sto_hbase_asked_row(struct sto_thrift_items *it, struct ts_slice key, struct sto_thrift_row *out,
+                        struct ts_error *err);
 /** Would the same request fail again? True of every exception but a TIOError that may be repeated; HBase also allows repeats of puts to families and
  * tables that do not exist, so the text is looked at. */
 bool sto_hbase_is_final(const struct sto_thrift_reply *r);

@@ -1,5 +1,5 @@
 /*
- * cells.c - small cells in OpenTSDB's tables: annotations, metadata of names and series.
+ * cells.c - small cells in OpenTSDB's tables: annotations, metadata of names and series; trees are in cells_tree.c.
  *
  * A change reads the cell, compares its document with the expected one, and sends a compare-and-set with the bytes that were
  * read. When it is not known what became of a request, the cell is read again: the document that was to be
@@ -115,10 +115,20 @@ static int read_cell(struct cell_call *c, struct ts_error *err)
     return rc < 0 ? damaged(c, &why, err) : 0;
 }
 
+/* Is it the key of a tree? */
+static bool is_tree(struct ts_slice key, struct sto_remote_cell *out)
+{
+    struct sto_remote_tag tags[STO_REMOTE_CELL_MAX_TAGS];
+    return sto_remote_cell_parse(key, tags, out) == 0 && out->kind == STO_REMOTE_TREE;
+}
+
 int sto_hbase__cell_get(struct sto_remote *r, struct ts_slice key, const struct sto_remote_call *call,
                         struct ts_buf *out, struct ts_error *err)
 {
     struct cell_call c;
+    struct sto_remote_cell cell;
+    if (is_tree(key, &cell))
+        return sto_hbase__tree_get(sto_hbase_of(r), cell.tree, call, out, err);
     TS_TRY(begin(&c, r, call, err));
     int rc = sto_hbase__place_of(c.h, &c.s, key, STO_REMOTE_FIND, &c.place, err);
     if (rc == 0)
@@ -158,27 +168,23 @@ static int make_change(struct cell_call *c, struct ts_slice record, struct ts_sl
                                                          &(struct sto_thrift_mutation){.delete = &del}, 1);
 }
 
-/* A delete hides what is put with the same timestamp: wait until the clock is past it, but not for a cell from the future. */
-static void wait_for_clock(const struct cell_call *c)
+void sto_hbase__wait_for_clock(int64_t ts_ms)
 {
-    int64_t ms = c->ts_ms + 2 - ts_clock_ms();
+    int64_t ms = ts_ms + 2 - ts_clock_ms();
     if (ms > 0 && ms < 100)
         (void)poll(NULL, 0, (int)ms);
 }
 
-/* Send the change. 1: it was made; 0: the cell had changed, or it is not known what became of it; or an error. */
-static int send_change(struct cell_call *c, struct ts_slice record, struct ts_slice document,
-                       unsigned attempt, struct ts_error *err)
+int sto_hbase__send_change(struct sto_hbase_session *s, const struct sto_thrift_request *r, unsigned attempt,
+                           struct ts_error *err)
 {
     struct sto_thrift_reply reply = {0};
     enum sto_thrift_sent sent = STO_THRIFT_NOT_SENT;
-    if (make_change(c, record, document) < 0)
-        return no_memory(err);
-    int rc = sto_hbase_call(&c->s, &c->r, &reply, &sent, err);
+    int rc = sto_hbase_call(s, r, &reply, &sent, err);
     if (rc == 0)
         return sto_thrift_reply_bool(&reply);
     bool ends = sent == STO_THRIFT_ANSWERED ? sto_hbase_is_final(&reply) : sent == STO_THRIFT_NOT_SENT;
-    if (ends || rc == TS_ECANCELLED || rc == TS_ELIMIT || sto_hbase_pause(&c->s, attempt, NULL) < 0)
+    if (ends || rc == TS_ECANCELLED || rc == TS_ELIMIT || sto_hbase_pause(s, attempt, NULL) < 0)
         return rc;
     return 0;
 }
@@ -196,9 +202,11 @@ static int swap(struct cell_call *c, struct ts_slice expected, struct ts_slice r
             return ts_error_set(err, TS_EEXIST, "the cell has another value");
         if (ts_slice_eq(present, document))
             return 0;
-        int rc = send_change(c, record, document, attempt, err);
+        if (make_change(c, record, document) < 0)
+            return no_memory(err);
+        int rc = sto_hbase__send_change(&c->s, &c->r, attempt, err);
         if (rc == 1 && !document.n)
-            wait_for_clock(c);
+            sto_hbase__wait_for_clock(c->ts_ms);
         if (rc != 0)
             return rc < 0 ? rc : 0;
     }
@@ -209,6 +217,9 @@ int sto_hbase__cell_cas(struct sto_remote *r, struct ts_slice key, struct ts_sli
 {
     struct cell_call c;
     struct ts_buf before, after;
+    struct sto_remote_cell cell;
+    if (is_tree(key, &cell))
+        return sto_hbase__tree_cas(sto_hbase_of(r), cell.tree, expected, value, call, err);
     TS_TRY(begin(&c, r, call, err));
     ts_buf_init(&before, 0);
     ts_buf_init(&after, 0);

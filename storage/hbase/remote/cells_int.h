@@ -4,6 +4,7 @@
  *   annotation            data table, row of the series (or the global one) and hour, family t, qualifier 01..   JSON
  *   metadata of a name    tsdb-uid, row id, family name, qualifiers metric_meta, tagk_meta, tagv_meta            JSON
  *   metadata of a series  tsdb-meta, row TSUID, family name, qualifier ts_meta                                   JSON
+ *   tree                  tsdb-tree, row id, family t, several qualifiers (cells_tree.c)                          JSON
  *
  * Two values are equal if OpenTSDB would write the same document for both, so that a document that another program has written
  * with other blanks or another order can be changed, too; what is compared in HBase are the bytes that were read.
@@ -49,6 +50,15 @@ int sto_hbase__document_of_record(const struct sto_hbase__place *p, struct ts_sl
 /** Append the document again as OpenTSDB would write it at this place. TS_ECORRUPT with one sentence. */
 int sto_hbase__document_again(const struct sto_hbase__place *p, struct ts_slice document, struct ts_buf *out,
                               struct ts_error *err);
+/** Parse a record (json_decref it). TS_EINVAL: it is none; TS_ELIMIT. */
+int sto_hbase__record_load(struct ts_slice record, json_t **out, struct ts_error *err);
+/** Append an object as a record. TS_ELIMIT. */
+int sto_hbase__record_write(const json_t *record, struct ts_buf *out, struct ts_error *err);
+/** Send a conditional change. 1: it was made; 0: the condition was not fulfilled, or it is not known what became of it; or an error. */
+int sto_hbase__send_change(struct sto_hbase_session *s, const struct sto_thrift_request *r, unsigned attempt,
+                           struct ts_error *err);
+/** A delete hides what is put with the same timestamp: wait until the clock is past it, but not for a cell from the future. */
+void sto_hbase__wait_for_clock(int64_t ts_ms);
 /** Append the record for a document; the same bytes for equal documents. TS_ECORRUPT with one sentence. */
 int sto_hbase__record_of_document(const struct sto_hbase_field *fields, struct ts_slice document,
                                   struct ts_buf *out, struct ts_error *err);

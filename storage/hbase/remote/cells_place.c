@@ -98,7 +98,7 @@ int sto_hbase__place_of(struct sto_hbase *h, struct sto_hbase_session *s, struct
 
 /* --- documents --- */
 
-static int load_record(struct ts_slice record, json_t **out, struct ts_error *err)
+int sto_hbase__record_load(struct ts_slice record, json_t **out, struct ts_error *err)
 {
     *out = NULL;
     if (record.n == 0 || *record.p != STO_REMOTE_RECORD)
@@ -110,7 +110,7 @@ static int load_record(struct ts_slice record, json_t **out, struct ts_error *er
 size_t sto_hbase__place_for(const struct sto_hbase__place *p, struct ts_slice record)
 {
     json_t *root;
-    if (p->n_qualifiers < 2 || load_record(record, &root, NULL) < 0)
+    if (p->n_qualifiers < 2 || sto_hbase__record_load(record, &root, NULL) < 0)
         return 0;
     bool is_ms = json_integer_value(json_object_get(root, "startTime")) > UINT32_MAX;
     json_decref(root);
@@ -140,7 +140,7 @@ int sto_hbase__document_of_record(const struct sto_hbase__place *p, struct ts_sl
                                   struct ts_buf *out, struct ts_error *err)
 {
     json_t *root;
-    TS_TRY(load_record(record, &root, err));
+    TS_TRY(sto_hbase__record_load(record, &root, err));
     return write_document(p, root, out, err);
 }
 
@@ -157,6 +157,14 @@ static int on_text(const char *p, size_t n, void *out)
     return ts_buf_append(out, p, n);
 }
 
+int sto_hbase__record_write(const json_t *record, struct ts_buf *out, struct ts_error *err)
+{
+    int rc = ts_buf_char(out, STO_REMOTE_RECORD);
+    if (rc == 0 && json_dump_callback(record, on_text, out, JSON_COMPACT | JSON_SORT_KEYS) < 0)
+        rc = TS_ELIMIT;
+    return no_memory(rc, err);
+}
+
 int sto_hbase__record_of_document(const struct sto_hbase_field *fields, struct ts_slice document,
                                   struct ts_buf *out, struct ts_error *err)
 {
@@ -171,9 +179,7 @@ int sto_hbase__record_of_document(const struct sto_hbase_field *fields, struct t
     }
     json_decref(root);
     if (rc == 0)
-        rc = ts_buf_char(out, STO_REMOTE_RECORD);
-    if (rc == 0 && json_dump_callback(record, on_text, out, JSON_COMPACT | JSON_SORT_KEYS) < 0)
-        rc = TS_ELIMIT;
+        rc = sto_hbase__record_write(record, out, err);
     json_decref(record);
     return no_memory(rc, err);
 }

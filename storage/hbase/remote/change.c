@@ -266,6 +266,7 @@ static int rewrite(struct plan *p, uint32_t cell, const struct sto_hbase_entry *
                    struct ts_error *err)
 {
     size_t before = p->c->n_puts;
+    p->c->guard = p->c->guard ? p->c->guard : &p->cells[cell];
     TS_TRY(put_points(p, rest, n, column_bytes(rest, n) <= STO_HBASE_MAX_COMPACTED_BYTES, err));
     bool replaced =
         p->c->n_puts == before + 1 && ts_slice_eq(p->c->puts[before].qualifier, p->cells[cell].qualifier);
@@ -394,6 +395,7 @@ static int compact(struct plan *p, struct ts_error *err)
     TS_TRY(put_points(p, all, n, true, err));
     for (size_t i = 0; i < p->n_cells; i++)
         if (p->old[i].kind != OTHER) {
+            p->c->guard = p->old[i].kind == COMPACTED && !p->c->guard ? &p->cells[i] : p->c->guard;
             n_points++;
             if (!ts_slice_eq(p->cells[i].qualifier, p->c->puts[0].qualifier))
                 add_delete(p, i);
@@ -444,6 +446,7 @@ int sto_hbase_change_plan(struct sto_hbase_change *c, const struct sto_hbase_cel
     ts_arena_release(&c->arena);
     c->n_puts = c->n_deletes = 0;
     c->n_points = 0;
+    c->guard = NULL;
     c->append = (struct ts_slice){0};
     c->newest_ms = INT64_MIN;
     TS_TRY(read_row(&p, err));

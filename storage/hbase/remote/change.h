@@ -43,6 +43,9 @@ struct sto_hbase_change {
     size_t n_puts;
     struct sto_thrift_column *deletes; /* [out] all versions up to a timestamp; borrowed as the puts */
     size_t n_deletes;
+    /* [out] a column whose other points are written anew as they were read: if it has another value by now, the change must not be made; NULL = none.
+     * Borrowed as the cells */
+    const struct sto_hbase_cell *guard;
     struct ts_slice append; /* [out] to the append column, after the other changes; empty = nothing */
     int64_t newest_ms;      /* [out] newest timestamp of the cells that were read; INT64_MIN: there is none */
     uint32_t n_points;      /* [out] points that change */

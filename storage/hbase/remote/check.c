@@ -1,7 +1,7 @@
 /*
  * check.c - what faults are called; the limits, threads and ranges of keys of a check.
  *
- * A range is a region of the data table, or the rows of one metric in a salt bucket. Threads take the next range when they have
+ * A range is a region of a table, or the rows of one metric in a salt bucket. Threads take the next range when they have
  * finished one.
  */
 #include "storage/hbase/remote/check.h"
@@ -30,7 +30,7 @@ static const struct {
     unsigned fixes;
 } faults[STO_HBASE_N_FAULTS] = {
     [STO_HBASE_BAD_KEY] = {"bad_key", false, STO_HBASE_DELETE_ROWS},
-    [STO_HBASE_WRONG_SALT] = {"wrong_salt", false, 0},
+    [STO_HBASE_WRONG_SALT] = {"wrong_salt", false, STO_HBASE_FIX},
     [STO_HBASE_ORPHAN] = {"orphan", false, STO_HBASE_DELETE_ORPHANS},
     [STO_HBASE_BAD_VALUE] = {"bad_value", false, STO_HBASE_DELETE_VALUES},
     [STO_HBASE_BAD_COLUMN] = {"bad_column", false, STO_HBASE_DELETE_COLUMNS},
@@ -124,6 +124,7 @@ void sto_hbase__checker_release(struct sto_hbase__checker *c)
     sto_hbase_columns_release(&c->columns);
     ts_budget_free(c->x->memory, c->cells, c->cap_cells * sizeof *c->cells);
     ts_budget_free(c->x->memory, c->states, c->cap_states * sizeof *c->states);
+    sto_hbase__release_rollups(c);
     ts_arena_release(&c->arena);
 }
 
@@ -228,7 +229,7 @@ static int ranges_of_regions(struct sto_hbase__checker *c, struct ts_error *err)
     struct sto_thrift_region region;
     size_t n = 1, i = 0;
     int rc;
-    (void)sto_thrift_call_get_all_region_locations(&c->request, ts_slice_str(x->h->opts.tables.data));
+    (void)sto_thrift_call_get_all_region_locations(&c->request, ts_slice_str(x->table));
     TS_TRY(sto_hbase_call(&c->s, &c->request, &reply, NULL, err));
     sto_thrift_items_init(&it, &reply);
     while ((rc = sto_thrift_region(&it, &region, err)) == 1)
@@ -251,13 +252,28 @@ static int ranges_of_regions(struct sto_hbase__checker *c, struct ts_error *err)
     return rc;
 }
 
+/* The keys of a metric in a salt bucket. False: the table has no rows of the time range. */
+static bool keys_of(const struct sto_hbase__check *x, uint64_t metric, uint32_t bucket,
+                    struct sto_hbase_scan *out)
+{
+    const struct sto_hbase_schema *schema = &x->h->opts.schema;
+    int64_t from_s = x->opts->from_ms < 0 ? 0 : x->opts->from_ms / 1000, to_s = x->opts->to_ms / 1000;
+    if (!x->shape)
+        return sto_hbase_scan_make(schema, metric, x->opts->from_ms, x->opts->to_ms, bucket, out);
+    if (x->opts->to_ms < 0 || from_s > UINT32_MAX || from_s > to_s)
+        return false;
+    to_s = to_s < UINT32_MAX ? to_s : UINT32_MAX;
+    sto_hbase_scan_bases(schema, metric, sto_hbase_rollup_base(x->shape, (uint32_t)from_s), (uint32_t)to_s,
+                         bucket, out);
+    return true;
+}
+
 /* The rows of one metric in each salt bucket. */
 static int ranges_of_metric(struct sto_hbase__checker *c, struct ts_error *err)
 {
     struct sto_hbase__check *x = c->x;
-    const struct sto_hbase_schema *schema = &x->h->opts.schema;
     struct sto_remote_name name = {.kind = STO_REMOTE_METRIC, .name = x->opts->metric};
-    uint32_t n = sto_hbase_buckets(schema);
+    uint32_t n = sto_hbase_buckets(&x->h->opts.schema);
     struct ts_buf names;
     ts_buf_init(&names, 0);
     int rc = sto_hbase_ids_names(x->h->ids, &c->s, STO_REMOTE_FIND, &name, 1, &names, err);
@@ -272,7 +288,7 @@ static int ranges_of_metric(struct sto_hbase__checker *c, struct ts_error *err)
         return TS_ELIMIT;
     for (uint32_t i = 0; i < n; i++) {
         struct sto_hbase_scan keys;
-        if (sto_hbase_scan_make(schema, name.id, x->opts->from_ms, x->opts->to_ms, i, &keys) &&
+        if (keys_of(x, name.id, i, &keys) &&
             add_range(x, (struct ts_slice){(const char *)keys.start, keys.n_start},
                       (struct ts_slice){(const char *)keys.stop, keys.n_stop}) < 0)
             return sto_hbase__no_memory(err);
@@ -296,14 +312,11 @@ static int find_ranges(struct sto_hbase__check *x, size_t *out_cap, struct ts_er
     return rc;
 }
 
-int sto_hbase_check_data(struct sto_remote *r, const struct sto_hbase_check_opts *opts,
-                         const struct sto_remote_call *call, struct sto_hbase_check_result *res,
-                         struct ts_error *err)
+/* Check one table. The first members of x are set, up to res. */
+static int check_table(struct sto_hbase__check x, struct ts_error *err)
 {
-    struct sto_hbase *h = sto_hbase_of(r);
-    struct sto_hbase__check x = {.h = h, .opts = opts, .call = call, .res = res};
     size_t cap = 0;
-    x.memory = call && call->memory ? call->memory : h->opts.access.memory;
+    x.memory = x.call && x.call->memory ? x.call->memory : x.h->opts.access.memory;
     pthread_mutex_init(&x.mu, NULL);
     int rc = find_ranges(&x, &cap, err);
     if (rc == 0 && x.n_ranges)
@@ -315,6 +328,40 @@ int sto_hbase_check_data(struct sto_remote *r, const struct sto_hbase_check_opts
     ts_budget_free(x.memory, x.ranges, x.ranges ? cap * sizeof *x.ranges : 0);
     pthread_mutex_destroy(&x.mu);
     return rc;
+}
+
+int sto_hbase_check_data(struct sto_remote *r, const struct sto_hbase_check_opts *opts,
+                         const struct sto_remote_call *call, struct sto_hbase_check_result *res,
+                         struct ts_error *err)
+{
+    struct sto_hbase *h = sto_hbase_of(r);
+    return check_table(
+        (struct sto_hbase__check){
+            .h = h, .table = h->opts.tables.data, .opts = opts, .call = call, .res = res},
+        err);
+}
+
+int sto_hbase_check_rollups(struct sto_remote *r, const struct sto_hbase_check_opts *opts,
+                            const struct sto_remote_call *call, struct sto_hbase_check_result *res,
+                            struct ts_error *err)
+{
+    struct sto_hbase *h = sto_hbase_of(r);
+    const struct sto_hbase_rollups *all = h->opts.rollups;
+    struct sto_hbase__check x = {.h = h, .opts = opts, .call = call, .res = res};
+    for (size_t i = 0; all && i < all->n; i++) {
+        const struct sto_hbase_rollup_interval *of = &all->intervals[i];
+        x.shape = &of->shape;
+        x.table = of->table;
+        TS_TRY(check_table(x, err));
+        x.table = of->pre_table;
+        if (strcmp(of->table, of->pre_table) != 0)
+            TS_TRY(check_table(x, err));
+    }
+    if (!all || strcmp(all->pre_table, h->opts.tables.data) == 0)
+        return 0;
+    x.shape = NULL;
+    x.table = all->pre_table;
+    return check_table(x, err);
 }
 
 /* --- as storage/remote.h has it --- */
@@ -346,5 +393,6 @@ int sto_hbase__check(struct sto_remote *r, bool repair, const struct sto_remote_
     opts.found = on_found;
     opts.arg = &text;
     TS_TRY(sto_hbase_check_ids(r, &opts, call, &res, err));
-    return sto_hbase_check_data(r, &opts, call, &res, err);
+    TS_TRY(sto_hbase_check_data(r, &opts, call, &res, err));
+    return sto_hbase_check_rollups(r, &opts, call, &res, err);
 }

@@ -2,6 +2,7 @@
  * check.h - checks OpenTSDB's tables in HBase, and repairs them.
  *
  *   data table    keys of rows, names of their ids, columns and values, several points of one time
+ *   rollups       the same of the tables of rollups and pre-aggregates
  *   table of ids  names without ids and ids without names, names and ids that contradict each other, counters
  *
  * Other writers may use the tables meanwhile. Nothing is changed that was written less than STO_HBASE_SETTLED_MS ago: it may be half of a change. A
@@ -24,7 +25,7 @@
 
 /* What can be wrong. The names, without STO_HBASE_ and in lower case, are those that are printed. */
 enum sto_hbase_fault {
-    /* rows of the data table */
+    /* rows of the data table, and of those of rollups */
     STO_HBASE_BAD_KEY,         /* no series has such a key */
     STO_HBASE_WRONG_SALT,      /* the row lies in the salt bucket of another series */
     STO_HBASE_ORPHAN,          /* an id of the key has no name */
@@ -89,7 +90,8 @@ struct sto_hbase_check_opts {
 
 /* What was found. */
 struct sto_hbase_check_result {
-    uint64_t n_rows, n_cells;                       /* of the data table */
+    uint64_t n_rows, n_cells;                       /* of the data table and those of rollups */
+    uint64_t n_rollups;                             /* that can be read; each function and interval once */
     uint64_t n_points, n_annotations, n_histograms; /* that can be read; each time once */
     uint64_t n_names;                               /* forward mappings of the table of ids */
     uint64_t n_compacted;                           /* rows that became one column */
@@ -119,6 +121,14 @@ unsigned sto_hbase_fault_fixes(enum sto_hbase_fault fault);
 int sto_hbase_check_data(struct sto_remote *r, const struct sto_hbase_check_opts *opts,
                          const struct sto_remote_call *call, struct sto_hbase_check_result *res,
                          struct ts_error *err);
+/**
+ * Check the tables of rollups and pre-aggregates that the store is configured with, if there are any. As sto_hbase_check_data. Of rollups, rows are never compacted.
+ *
+ * @return also TS_EBACKEND: a table does not exist
+ */
+int sto_hbase_check_rollups(struct sto_remote *r, const struct sto_hbase_check_opts *opts,
+                            const struct sto_remote_call *call, struct sto_hbase_check_result *res,
+                            struct ts_error *err);
 /** Check the table of ids; of opts, fixes STO_HBASE_FIX and STO_HBASE_DELETE_UNKNOWN, found, progress and arg are used. Otherwise as
  * sto_hbase_check_data. Cost: reads the table and looks up each mapping's counterpart, 500 a request. */
 int sto_hbase_check_ids(struct sto_remote *r, const struct sto_hbase_check_opts *opts,

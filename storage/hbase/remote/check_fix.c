@@ -140,6 +140,11 @@ static enum action action_of(const struct plan *p, size_t cell)
                          : STO_HBASE_DELETE_VALUES;
     if ((s->bad && (p->fixes & wrong)) || (s->unknown && (p->fixes & STO_HBASE_DELETE_UNKNOWN)))
         return GOES;
+    bool loses = s->contested && (p->fixes & STO_HBASE_FIX_NEWEST   ? !s->is_newest
+                                  : p->fixes & STO_HBASE_FIX_OLDEST ? !s->is_oldest
+                                                                    : false);
+    if (loses || (s->repeated && (p->fixes & STO_HBASE_FIX)))
+        return GOES;
     if (s->bad)
         return STAYS;
     if (s->damaged)
@@ -273,7 +278,7 @@ static int make_plan(struct plan *p, bool *out_too_new, struct ts_error *err)
 
 static struct ts_slice table_of(const struct sto_hbase__checker *c)
 {
-    return ts_slice_str(c->x->h->opts.tables.data);
+    return ts_slice_str(c->x->table);
 }
 
 static int call(struct sto_hbase__checker *c, struct ts_error *err)
@@ -282,8 +287,7 @@ static int call(struct sto_hbase__checker *c, struct ts_error *err)
     return sto_hbase_call(&c->s, &c->request, &reply, NULL, err);
 }
 
-/* Read the row into c->row and c->cells. */
-static int read_row(struct sto_hbase__checker *c, struct ts_error *err)
+int sto_hbase__row_read(struct sto_hbase__checker *c, struct ts_error *err)
 {
     struct sto_thrift_column family = {.family = STO_HBASE_FAMILY};
     struct sto_thrift_get get = {.row = c->key, .select = {.columns = &family, .n_columns = 1}};
@@ -308,8 +312,7 @@ static int read_row(struct sto_hbase__checker *c, struct ts_error *err)
     return 0;
 }
 
-/* Is what was put there, or something newer at its qualifier? Reads the qualifiers of c->cells again. */
-static bool is_there(const struct sto_hbase__checker *c, const struct sto_thrift_cell *put)
+bool sto_hbase__is_there(const struct sto_hbase__checker *c, const struct sto_thrift_cell *put)
 {
     for (size_t i = 0; i < c->n_cells; i++)
         if (ts_slice_eq(c->cells[i].qualifier, put->qualifier))
@@ -318,8 +321,8 @@ static bool is_there(const struct sto_hbase__checker *c, const struct sto_thrift
     return false;
 }
 
-static int delete_columns(struct sto_hbase__checker *c, const struct sto_thrift_column *columns, size_t n,
-                          struct ts_error *err)
+int sto_hbase__delete_columns(struct sto_hbase__checker *c, const struct sto_thrift_column *columns, size_t n,
+                              struct ts_error *err)
 {
     for (size_t at = 0; at < n; at += DELETES_AT_ONCE) {
         struct sto_thrift_delete del = {.row = c->key,
@@ -332,8 +335,8 @@ static int delete_columns(struct sto_hbase__checker *c, const struct sto_thrift_
     return 0;
 }
 
-static int put_cells(struct sto_hbase__checker *c, const struct sto_thrift_cell *cells, size_t n,
-                     struct ts_error *err)
+int sto_hbase__put_cells(struct sto_hbase__checker *c, const struct sto_thrift_cell *cells, size_t n,
+                         struct ts_error *err)
 {
     struct sto_thrift_put put = {.row = c->key, .cells = cells, .n_cells = n};
     (void)sto_thrift_call_put(&c->request, table_of(c), &put);
@@ -344,7 +347,7 @@ static int replace_appends(struct plan *p, struct ts_error *err)
 {
     struct sto_hbase__checker *c = p->c;
     const struct sto_hbase_cell *cell = &c->cells[p->appends];
-    struct sto_hbase__cell_id id = {c->x->h->opts.tables.data, c->key, STO_HBASE_FAMILY, cell->qualifier};
+    struct sto_hbase__cell_id id = {c->x->table, c->key, STO_HBASE_FAMILY, cell->qualifier};
     return sto_hbase__cell_change(&c->s, &c->request, &id, cell->value, p->appends_value, cell->ts_ms, NULL,
                                   0, err);
 }
@@ -375,14 +378,14 @@ static int execute(struct plan *p, struct ts_error *err)
     if (p->appends != SIZE_MAX)
         done = replace_appends(p, err);
     if (done > 0 && p->n_puts) {
-        TS_TRY(put_cells(c, p->puts, p->n_puts, err));
-        TS_TRY(read_row(c, err));
+        TS_TRY(sto_hbase__put_cells(c, p->puts, p->n_puts, err));
+        TS_TRY(sto_hbase__row_read(c, err));
         for (size_t i = 0; i < p->n_puts && done; i++)
-            done = is_there(c, &p->puts[i]);
+            done = sto_hbase__is_there(c, &p->puts[i]);
     }
     TS_TRY(done);
     if (done)
-        TS_TRY(delete_columns(c, deletes, n_deletes, err));
+        TS_TRY(sto_hbase__delete_columns(c, deletes, n_deletes, err));
     return done;
 }
 
@@ -406,7 +409,7 @@ static int compact(struct sto_hbase__checker *c, bool *out_too_new, struct ts_er
         n_points++;
         newest_ms = c->cells[i].ts_ms > newest_ms ? c->cells[i].ts_ms : newest_ms;
     }
-    if (n_points < 2 || !is_over(c))
+    if (n_points < 2 || c->x->shape || !is_over(c))
         return 0;
     TS_TRY(sto_hbase_change_plan(change, c->cells, c->n_cells, &wish, err));
     if (change->n_puts != 1 || !change->n_deletes)
@@ -416,7 +419,7 @@ static int compact(struct sto_hbase__checker *c, bool *out_too_new, struct ts_er
         return 0;
     change->puts[0].ts_ms = newest_ms;
     change->puts[0].has_ts = true;
-    TS_TRY(put_cells(c, change->puts, 1, err));
+    TS_TRY(sto_hbase__put_cells(c, change->puts, 1, err));
     struct ts_buf deleted; /* the plan borrows its qualifiers from the cells, which are read again */
     ts_buf_init(&deleted, 0);
     deleted.budget = c->x->memory;
@@ -430,9 +433,9 @@ static int compact(struct sto_hbase__checker *c, bool *out_too_new, struct ts_er
         at += change->deletes[i].qualifier.n;
     }
     if (rc == 0)
-        rc = read_row(c, err);
-    if (rc == 0 && is_there(c, &change->puts[0])) {
-        rc = delete_columns(c, change->deletes, change->n_deletes, err);
+        rc = sto_hbase__row_read(c, err);
+    if (rc == 0 && sto_hbase__is_there(c, &change->puts[0])) {
+        rc = sto_hbase__delete_columns(c, change->deletes, change->n_deletes, err);
         pthread_mutex_lock(&c->x->mu);
         c->x->res->n_compacted += rc == 0;
         pthread_mutex_unlock(&c->x->mu);
@@ -448,7 +451,7 @@ static int repair(struct plan *p, bool *out_too_new, struct ts_error *err)
     struct sto_hbase__checker *c = p->c;
     for (unsigned round = 0; round < ROUNDS; round++) {
         TS_TRY(sto_hbase__checker_wait(c, err));
-        TS_TRY(read_row(c, err));
+        TS_TRY(sto_hbase__row_read(c, err));
         TS_TRY(sto_hbase__check_row(c, err));
         int rc = make_plan(p, out_too_new, err);
         if (rc > 0)
@@ -457,8 +460,22 @@ static int repair(struct plan *p, bool *out_too_new, struct ts_error *err)
             return 0;
         TS_TRY(rc);
     }
-    TS_TRY(read_row(c, err));
+    TS_TRY(sto_hbase__row_read(c, err));
     return sto_hbase__check_row(c, err);
+}
+
+/* Move the row, whose other faults were repaired as far as possible, to the bucket of its series. Those that are left move with it. */
+static int move(struct sto_hbase__checker *c, bool *out_too_new, bool *out_moved, struct ts_error *err)
+{
+    bool can = c->n_cells && c->n_found[STO_HBASE_WRONG_SALT] && !c->n_found[STO_HBASE_BAD_KEY];
+    if (!can || !(c->x->opts->fixes & STO_HBASE_FIX))
+        return 0;
+    ts_arena_release(&c->arena);
+    int rc = sto_hbase__move_row(c, out_too_new, err);
+    *out_moved = rc == 1;
+    if (rc == 1)
+        c->n_found[STO_HBASE_WRONG_SALT] = 0;
+    return rc < 0 ? rc : 0;
 }
 
 int sto_hbase__fix_row(struct sto_hbase__checker *c, struct ts_error *err)
@@ -466,13 +483,15 @@ int sto_hbase__fix_row(struct sto_hbase__checker *c, struct ts_error *err)
     struct sto_hbase_check_result *res = c->x->res;
     struct plan p = {.c = c, .fixes = c->x->opts->fixes};
     uint32_t before[STO_HBASE_N_FAULTS];
-    bool too_new = false;
+    bool too_new = false, moved = false;
     memcpy(before, c->n_found, sizeof before);
     c->reports = false;
     int rc = repair(&p, &too_new, err);
     if (rc == 0 && c->n_cells == 0) /* also the faults of its key are gone */
         memset(c->n_found, 0, sizeof c->n_found);
-    if (rc == 0 && (p.fixes & STO_HBASE_COMPACT) && !c->n_found[STO_HBASE_BAD_KEY])
+    if (rc == 0)
+        rc = move(c, &too_new, &moved, err);
+    if (rc == 0 && !moved && (p.fixes & STO_HBASE_COMPACT) && !c->n_found[STO_HBASE_BAD_KEY])
         rc = compact(c, &too_new, err);
     pthread_mutex_lock(&c->x->mu);
     res->n_too_new += too_new;

@@ -250,11 +250,10 @@ static int look_up(struct ids *x, struct ts_error *err)
         for (size_t k = first; k < i; k++) {
             struct sto_thrift_row row;
             struct sto_thrift_cell cell;
-            int rc = sto_thrift_row(&it, &row, err);
-            if (rc == 0)
-                rc = ts_error_set(err, TS_EBACKEND, "HBase's reply to getMultiple has too few rows");
-            if (rc > 0)
-                rc = row.row.p ? sto_thrift_row_next(&row, &cell, err) : 0;
+            const struct mapping *m = &x->list[k];
+            int rc = sto_hbase_asked_row(&it, m->value.n ? m->value : m->row, &row, err);
+            if (rc == 0 && row.row.p)
+                rc = sto_thrift_row_next(&row, &cell, err);
             TS_TRY(sto_hbase_error(rc < 0 ? rc : 0, err));
             x->list[k].fits = rc > 0 && ts_slice_eq(cell.value, x->list[k].row);
         }

@@ -4,6 +4,7 @@
  *   check.c       what faults are called, limits, threads and ranges
  *   check_scan.c  pages of rows, and the names of their ids
  *   check_row.c   one row: what is wrong with it
+ *   check_rollup.c  the same of a row of rollups
  *   check_fix.c   one row: its repair
  *   check_ids.c   the table of ids
  *   check_cell.c  single cells: read, compared and set
@@ -30,6 +31,8 @@ struct sto_hbase__range {
 /* What all checkers of a run share. */
 struct sto_hbase__check {
     struct sto_hbase *h;
+    const char *table;                    /* that is checked */
+    const struct sto_hbase_rollup *shape; /* of its rows of rollups; NULL: they have points */
     const struct sto_hbase_check_opts *opts;
     const struct sto_remote_call *call; /* NULL = no limits */
     struct ts_budget *memory;
@@ -48,6 +51,7 @@ enum sto_hbase__cell_kind {
     STO_HBASE__COMPACTED,
     STO_HBASE__APPENDS,
     STO_HBASE__ANNOTATION,
+    STO_HBASE__ROLLUP,
     STO_HBASE__OTHER
 };
 /* What is known of a cell of a row. */
@@ -58,6 +62,10 @@ struct sto_hbase__cell_state {
     bool irregular;     /* OLD_ENCODING, IRREGULAR_COLUMN, UNSORTED_APPENDS or LONG_INTEGER */
     bool bad;           /* BAD_COLUMN, BAD_ANNOTATION, or BAD_VALUE of a single point */
     bool unknown;       /* UNKNOWN_COLUMN */
+    /* ROLLUP, one of several of its function and interval: */
+    bool repeated;             /* all have its value, and it is not the newest one */
+    bool contested;            /* they have different values */
+    bool is_newest, is_oldest; /* of those that are contested */
 };
 /* One thread of a check. */
 struct sto_hbase__checker {
@@ -79,8 +87,11 @@ struct sto_hbase__checker {
     bool reports;                         /* faults of the row are given to the caller and counted */
     bool is_orphan;                       /* an id of the key has no name */
     uint32_t n_found[STO_HBASE_N_FAULTS]; /* of the row */
-    uint32_t n_annotations, n_histograms; /* the same */
-    struct ts_arena arena;                /* of a repair */
+    uint32_t n_annotations, n_histograms, n_rollups; /* the same */
+    struct sto_hbase__rollup_at
+        *rollups; /* cells of a row of rollups, by function and interval (check_rollup.c) */
+    size_t cap_rollups;
+    struct ts_arena arena; /* of a repair */
 };
 void sto_hbase__checker_init(struct sto_hbase__checker *c, struct sto_hbase__check *x);
 /** Free all but the session. */
@@ -120,16 +131,44 @@ int sto_hbase__check_range(struct sto_hbase__checker *c, const struct sto_hbase_
                            struct ts_error *err);
 
 /* check_row.c */
+/* A fault of the row, or of one of its columns. */
+#define STO_HBASE__FOUND(C, FAULT, COLUMN, ...)                                                              \
+    do {                                                                                                     \
+        (C)->n_found[FAULT]++;                                                                               \
+        if ((C)->reports)                                                                                    \
+            sto_hbase__found((C)->x, FAULT, (C)->x->table, (C)->key, COLUMN, __VA_ARGS__);                   \
+    } while (0)
 /** Check the row whose key, cells and is_orphan are set; fills states and n_found. */
 int sto_hbase__check_row(struct sto_hbase__checker *c, struct ts_error *err);
+
+/* check_rollup.c */
+/** Check the cells of a row of rollups, whose states are empty. */
+int sto_hbase__check_rollups(struct sto_hbase__checker *c, struct ts_error *err);
+/** Free what that needs. */
+void sto_hbase__release_rollups(struct sto_hbase__checker *c);
 
 /* check_fix.c */
 /** Repair the row that was checked last, as far as the options permit, and count what has gone. */
 int sto_hbase__fix_row(struct sto_hbase__checker *c, struct ts_error *err);
+/** Read the row into c->row and c->cells. */
+int sto_hbase__row_read(struct sto_hbase__checker *c, struct ts_error *err);
+/** Is what was put in c->cells, or something newer at its qualifier? */
+bool sto_hbase__is_there(const struct sto_hbase__checker *c, const struct sto_thrift_cell *put);
+/** Write cells of the row. */
+int sto_hbase__put_cells(struct sto_hbase__checker *c, const struct sto_thrift_cell *cells, size_t n,
+                         struct ts_error *err);
+/** Delete columns of the row, up to their timestamps. */
+int sto_hbase__delete_columns(struct sto_hbase__checker *c, const struct sto_thrift_column *columns, size_t n,
+                              struct ts_error *err);
 /** Does the value of an append column have its points in order, each time once? */
 bool sto_hbase__appends_are_sorted(struct ts_slice value);
 /** Bytes that an integer needs. */
 unsigned sto_hbase__integer_bytes(uint64_t raw);
+
+/* check_move.c */
+/** Move the row that was read last to the salt bucket of its series. 1; 0: it was not, because deletes hide what was written, another writer came
+ * between, or it was written just now (*out_too_new). Afterwards c->cells are none. */
+int sto_hbase__move_row(struct sto_hbase__checker *c, bool *out_too_new, struct ts_error *err);
 
 /* check_cell.c */
 /* A cell of a table. */

@@ -14,13 +14,7 @@
 
 #define NO_COLUMN ((struct ts_slice){NULL, 0})
 
-/* A fault of the row, or of one of its columns. */
-#define FOUND(C, FAULT, COLUMN, ...)                                                                         \
-    do {                                                                                                     \
-        (C)->n_found[FAULT]++;                                                                               \
-        if ((C)->reports)                                                                                    \
-            sto_hbase__found((C)->x, FAULT, (C)->x->h->opts.tables.data, (C)->key, COLUMN, __VA_ARGS__);     \
-    } while (0)
+#define FOUND STO_HBASE__FOUND
 
 /* --- the key --- */
 
@@ -48,6 +42,11 @@ static void check_key(struct sto_hbase__checker *c)
               "Its salt is %llu, but that of its series is %u, as if hbase_salt_buckets had been another "
               "number.",
               has, salt);
+    else if (c->x->shape && key.base_s != sto_hbase_rollup_base(c->x->shape, key.base_s))
+        FOUND(c, STO_HBASE_BAD_KEY, NO_COLUMN,
+              "It begins at %u s, where no row of this span begins, as if rowSpan of rollups_config had been "
+              "another one.",
+              (unsigned)key.base_s);
     if (c->is_orphan)
         FOUND(c, STO_HBASE_ORPHAN, NO_COLUMN, "An id of its key has no name.");
 }
@@ -184,13 +183,15 @@ int sto_hbase__check_row(struct sto_hbase__checker *c, struct ts_error *err)
 {
     struct sto_hbase_visitor visitor = {on_annotation, on_histogram, on_finding, on_duplicate, c};
     memset(c->n_found, 0, sizeof c->n_found);
-    c->n_annotations = c->n_histograms = 0;
+    c->n_annotations = c->n_histograms = c->n_rollups = 0;
     TS_TRY(ts_budget_grow(c->x->memory, &c->states, &c->cap_states, c->n_cells, sizeof *c->states, err));
     if (c->n_cells)
         memset(c->states, 0, c->n_cells * sizeof *c->states);
+    check_key(c);
+    if (c->x->shape)
+        return sto_hbase__check_rollups(c, err);
     for (size_t i = 0; i < c->n_cells; i++)
         c->states[i].kind = kind_of(c->cells[i].qualifier);
-    check_key(c);
     TS_TRY(sto_hbase_columns_decode(&c->columns, c->cells, c->n_cells, &visitor, err));
     count_entries(c);
     for (size_t i = 0; i < c->n_cells; i++)

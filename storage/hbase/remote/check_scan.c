@@ -132,8 +132,10 @@ static bool is_wanted(const struct sto_hbase__checker *c, const struct sto_hbase
     const struct sto_hbase_check_opts *o = c->x->opts;
     if (!key)
         return o->metric.n || (o->from_ms == INT64_MIN && o->to_ms == INT64_MAX);
-    int64_t from_ms = (int64_t)key->base_s * 1000;
-    return from_ms <= o->to_ms && from_ms + TS_HOUR_MS - 1 >= o->from_ms;
+    int64_t from_ms = (int64_t)key->base_s * 1000, next_ms = from_ms + TS_HOUR_MS;
+    if (c->x->shape)
+        next_ms = (int64_t)sto_hbase_rollup_next(c->x->shape, key->base_s) * 1000;
+    return from_ms <= o->to_ms && next_ms > o->from_ms;
 }
 
 /* What the row has is counted before its repair. */
@@ -146,6 +148,7 @@ static void count_row(struct sto_hbase__checker *c)
     res->n_points += c->columns.cells.n;
     res->n_annotations += c->n_annotations;
     res->n_histograms += c->n_histograms;
+    res->n_rollups += c->n_rollups;
     pthread_mutex_unlock(&c->x->mu);
 }
 
@@ -156,7 +159,7 @@ static bool is_repaired(const struct sto_hbase__checker *c)
     for (unsigned i = 0; i < STO_HBASE_N_FAULTS; i++)
         if (c->n_found[i] && (sto_hbase_fault_fixes(i) & fixes))
             return true;
-    return (fixes & STO_HBASE_COMPACT) && c->n_cells > 1;
+    return (fixes & STO_HBASE_COMPACT) && !c->x->shape && c->n_cells > 1;
 }
 
 static int check_one(struct sto_hbase__checker *c, struct sto_thrift_row *row, const struct series *list,
@@ -191,9 +194,15 @@ static int check_page(struct sto_hbase__checker *c, const struct sto_thrift_repl
     int rc, n = 0;
     sto_thrift_items_init(&it, reply);
     while ((rc = sto_thrift_row(&it, &row, err)) == 1) {
+        struct ts_error why = {0};
         *out_last = row.row;
-        TS_TRY(check_one(c, &row, list, &at, err));
         n++;
+        rc = check_one(c, &row, list, &at, &why);
+        if (rc == TS_ELIMIT) /* it is more than the memory of the check can hold */
+            sto_hbase__found(c->x, STO_HBASE_UNREADABLE_ROW, c->x->table, row.row, (struct ts_slice){NULL, 0},
+                             "It cannot be read: %s.", why.text);
+        else if (rc < 0)
+            return ts_error_set(err, rc, "%s", why.text);
     }
     return rc < 0 ? sto_hbase_error(rc, err) : n;
 }
@@ -211,7 +220,7 @@ static void tell_progress(struct sto_hbase__checker *c)
 static int check_pages(struct sto_hbase__checker *c, const struct sto_hbase__range *range,
                        struct series *list, struct ts_error *err)
 {
-    struct sto_hbase__pages pages = {c->x->h->opts.tables.data, STO_HBASE_FAMILY, ts_buf_get(&range->stop)};
+    struct sto_hbase__pages pages = {c->x->table, STO_HBASE_FAMILY, ts_buf_get(&range->stop)};
     while (!atomic_load_explicit(&c->x->stop, memory_order_relaxed)) { /* set by a checker that failed */
         struct sto_thrift_reply reply;
         struct ts_slice last = {NULL, 0};

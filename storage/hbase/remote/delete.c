@@ -13,19 +13,22 @@
  * by version.
  *
  * Histograms are deleted likewise, cell by cell. The deletes of a histogram come as one for each bucket; that of underflow, which every
- * histogram has, is the one that is executed.
+ * histogram has, is the one that is executed. So are rollups: the cells of one function, in rows that may have many hours and the cells of other functions.
  *
  * Memory     the cells of a few dozen rows, counted
  * Not here   why timestamps matter (ship.c)
  */
 #include "base/mem.h"
 #include "storage/hbase/histogram.h"
+#include "storage/hbase/remote/rollup_cells.h"
 #include "storage/hbase/remote/ship_int.h"
 
 #include <poll.h>
 #include <string.h>
 
 #define HOURS_AT_ONCE  48             /* rows that are read together */
+#define PIECE_CELLS    4096           /* of a row that is too large to be read at once */
+#define PIECES_MAX     1024           /* pieces, from which on their number is not doubled any more */
 #define ROUNDS         64             /* of reading and deleting the same rows */
 #define SETTLED_MS     (10 * 60000ll) /* the clocks of HBase and of its clients differ by less than this */
 #define FUTURE_MS      1000 /* cells that are newer than the clock by more than this are from the future */
@@ -40,7 +43,13 @@ struct eraser {
     struct ts_budget *memory;
     struct sto_hbase_session session;
     struct sto_hbase_series_id id;
+    struct ts_slice table;
     bool histograms; /* these are deleted, not points */
+    bool rollups;    /* the same, those of place */
+    bool in_pieces;  /* the cells at hand are not all of their row */
+    struct sto_hbase_rollup_place place;
+    uint32_t hours[HOURS_AT_ONCE]; /* at which the rows that are read together begin */
+    struct ts_buf filter;
     int64_t from_ms, to_ms;
     uint32_t first_h, last_h; /* hours of these */
     struct sto_hbase_change change;
@@ -93,14 +102,16 @@ static int next_hour(struct eraser *e, uint32_t *hour, struct ts_error *err)
                                    .select = {.columns = &family, .n_columns = 1, .filter = ONE_KEY},
                                    .caching = 1,
                                    .limit_rows = 1};
-    (void)sto_thrift_call_get_scanner_results(&e->read, sto_hbase__table(e->h), &scan, 1);
+    (void)sto_thrift_call_get_scanner_results(&e->read, e->table, &scan, 1);
     TS_TRY(call(e, &e->read, &reply, err));
     sto_thrift_items_init(&it, &reply);
     int rc = sto_thrift_row(&it, &row, err);
     if (rc <= 0)
         return rc;
-    if (sto_hbase_rowkey_parse(schema, row.row, &key, NULL) == 0 && key.base_s / STO_HBASE_ROW_S > *hour)
-        *hour = key.base_s / STO_HBASE_ROW_S;
+    if (sto_hbase_rowkey_parse(schema, row.row, &key, NULL) < 0)
+        return 1;
+    uint32_t base_s = e->rollups ? sto_hbase_rollup_base(e->place.shape, key.base_s) : key.base_s;
+    *hour = base_s / STO_HBASE_ROW_S > *hour ? base_s / STO_HBASE_ROW_S : *hour;
     return 1;
 }
 
@@ -112,20 +123,34 @@ static bool is_whole(const struct eraser *e, uint32_t hour)
     return e->from_ms <= hour * TS_HOUR_MS && e->to_ms >= hour * TS_HOUR_MS + TS_HOUR_MS - 1;
 }
 
-static int read_hours(struct eraser *e, uint32_t hour, uint32_t n, struct sto_thrift_reply *reply,
-                      struct ts_error *err)
+/* The filter for the cells of a row that are looked at. */
+static struct ts_slice filter_of(struct eraser *e, uint32_t hour)
+{
+    struct sto_hbase_rollup_cells cells = {.place = &e->place};
+    if (e->histograms)
+        return HISTOGRAM_KEYS;
+    if (!e->rollups)
+        return is_whole(e, hour) ? KEYS_ONLY : (struct ts_slice){NULL, 0};
+    ts_buf_clear(&e->filter);
+    if (!sto_hbase_rollup_part(e->place.shape, hour * STO_HBASE_ROW_S, (uint64_t)(e->from_ms / 1000),
+                               (uint64_t)(e->to_ms / 1000), &cells.first, &cells.last))
+        cells.last =
+            STO_HBASE_MAX_INTERVALS - 1; /* the row has no interval of the range, and none is deleted */
+    sto_hbase_rollup_filter(&cells, 1, &e->filter);
+    ts_buf_str(&e->filter, " AND KeyOnlyFilter()");
+    return ts_buf_get(&e->filter);
+}
+
+static int read_hours(struct eraser *e, uint32_t n, struct sto_thrift_reply *reply, struct ts_error *err)
 {
     struct sto_thrift_column family = {.family = STO_HBASE_FAMILY};
     uint8_t key[STO_HBASE_MAX_KEY_BYTES];
-    sto_thrift_batch_begin(&e->read, STO_THRIFT_GET_MULTIPLE, sto_hbase__table(e->h));
+    sto_thrift_batch_begin(&e->read, STO_THRIFT_GET_MULTIPLE, e->table);
     for (uint32_t i = 0; i < n; i++) {
-        size_t n_key = key_of(e, hour + i, key);
-        struct sto_thrift_get get = {.row = {(const char *)key, n_key},
-                                     .select = {.columns = &family, .n_columns = 1}};
-        if (e->histograms)
-            get.select.filter = HISTOGRAM_KEYS;
-        else if (is_whole(e, hour + i))
-            get.select.filter = KEYS_ONLY;
+        size_t n_key = key_of(e, e->hours[i], key);
+        struct sto_thrift_get get = {
+            .row = {(const char *)key, n_key},
+            .select = {.columns = &family, .n_columns = 1, .filter = filter_of(e, e->hours[i])}};
         sto_thrift_batch_get(&e->read, &get);
     }
     (void)sto_thrift_batch_end(&e->read);
@@ -137,11 +162,24 @@ static void note_delete(struct eraser *e, int64_t ts_ms)
     e->newest_ms = ts_ms > e->newest_ms ? ts_ms : e->newest_ms;
 }
 
-/* Is a cell of the row of an hour deleted with it: does it have points, or is it a histogram of the range? */
+/* Is a cell of a rollup that begins in the range? */
+static bool is_rollup(const struct eraser *e, uint32_t hour, struct ts_slice qualifier)
+{
+    uint32_t index;
+    uint8_t flags;
+    if (!sto_hbase_rollup_is(&e->place, qualifier, &index, &flags))
+        return false;
+    int64_t at_s = (int64_t)hour * STO_HBASE_ROW_S + (int64_t)index * e->place.shape->interval_s;
+    return at_s * 1000 >= e->from_ms && at_s * 1000 <= e->to_ms;
+}
+
+/* Is a cell of the row of an hour deleted with it: does it have points, or is it a histogram or rollup of the range? */
 static bool is_deleted(const struct eraser *e, uint32_t hour, struct ts_slice qualifier)
 {
     uint32_t off_ms;
     bool ms;
+    if (e->rollups)
+        return is_rollup(e, hour, qualifier);
     if (!e->histograms)
         return sto_hbase_is_points(qualifier);
     if (!sto_hbase_histogram_is(qualifier, &off_ms, &ms))
@@ -173,7 +211,7 @@ static int delete_row(struct eraser *e, struct ts_slice key, uint32_t hour, size
     if (n_points == 0)
         return 0;
     e->n_rows++;
-    if (n_points == n && !e->histograms && newest_ms <= now_ms - SETTLED_MS) {
+    if (n_points == n && !e->in_pieces && !e->histograms && !e->rollups && newest_ms <= now_ms - SETTLED_MS) {
         note_delete(e, newest_ms);
         sto_thrift_batch_delete(&e->deletes, &del);
         return 0;
@@ -235,29 +273,36 @@ static int delete_part(struct eraser *e, struct ts_slice key, uint32_t hour, siz
         steps[n_steps++] = (struct sto_thrift_mutation){.delete = &future};
     if (c->n_puts)
         steps[n_steps++] = (struct sto_thrift_mutation){.put = &puts};
-    return sto_thrift_call_mutate_row(&e->edges[e->n_edges++], sto_hbase__table(e->h), key, steps, n_steps);
+    struct sto_thrift_request *r = &e->edges[e->n_edges++];
+    if (!c->guard)
+        return sto_thrift_call_mutate_row(r, e->table, key, steps, n_steps);
+    struct sto_thrift_check check = {.row = key,
+                                     .family = STO_HBASE_FAMILY,
+                                     .compare = STO_THRIFT_EQUAL,
+                                     .qualifier = c->guard->qualifier,
+                                     .value = c->guard->value};
+    return sto_thrift_call_check_and_mutate(r, e->table, &check, steps, n_steps); /* the next round looks */
 }
 
-static int plan_hours(struct eraser *e, uint32_t hour, uint32_t n, const struct sto_thrift_reply *reply,
+static int plan_hours(struct eraser *e, uint32_t n, const struct sto_thrift_reply *reply,
                       struct ts_error *err)
 {
     struct sto_thrift_items it;
     struct sto_thrift_row row;
-    sto_thrift_batch_begin(&e->deletes, STO_THRIFT_DELETE_MULTIPLE, sto_hbase__table(e->h));
+    sto_thrift_batch_begin(&e->deletes, STO_THRIFT_DELETE_MULTIPLE, e->table);
     e->n_edges = e->n_rows = 0;
     sto_thrift_items_init(&it, reply);
     for (uint32_t i = 0; i < n; i++) {
         uint8_t key[STO_HBASE_MAX_KEY_BYTES];
-        struct ts_slice k = {(const char *)key, key_of(e, hour + i, key)};
-        int rc = sto_thrift_row(&it, &row, err);
-        if (rc == 0)
-            rc = ts_error_set(err, TS_ECORRUPT, "HBase's reply to getMultiple has %u rows instead of %u", i,
-                              n);
+        uint32_t hour = e->hours[i];
+        struct ts_slice k = {(const char *)key, key_of(e, hour, key)};
+        int rc = sto_hbase_asked_row(&it, k, &row, err);
         int64_t n_cells = rc < 0 ? rc : sto_hbase__row_cells(&row, &e->cells, &e->cap_cells, e->memory, err);
         if (n_cells < 0)
             return (int)n_cells;
-        TS_TRY(e->histograms || is_whole(e, hour + i) ? delete_row(e, k, hour + i, (size_t)n_cells, err)
-                                                      : delete_part(e, k, hour + i, (size_t)n_cells, err));
+        TS_TRY(e->histograms || e->rollups || is_whole(e, hour)
+                   ? delete_row(e, k, hour, (size_t)n_cells, err)
+                   : delete_part(e, k, hour, (size_t)n_cells, err));
     }
     return sto_thrift_batch_end(&e->deletes);
 }
@@ -278,13 +323,13 @@ static int send_deletes(struct eraser *e, struct ts_error *err)
     return rc == 1 ? ts_error_set(err, TS_EBACKEND, "HBase did not delete all rows of a batch") : rc;
 }
 
-/* Delete the points of n hours. */
-static int erase(struct eraser *e, uint32_t hour, uint32_t n, struct ts_error *err)
+/* Delete the points of n rows. */
+static int erase(struct eraser *e, uint32_t n, struct ts_error *err)
 {
     struct sto_thrift_reply reply;
     for (unsigned round = 0; round < ROUNDS; round++) {
-        TS_TRY(read_hours(e, hour, n, &reply, err));
-        TS_TRY(plan_hours(e, hour, n, &reply, err));
+        TS_TRY(read_hours(e, n, &reply, err));
+        TS_TRY(plan_hours(e, n, &reply, err));
         if (e->n_rows == 0)
             return 0;
         TS_TRY(send_deletes(e, err));
@@ -295,11 +340,96 @@ static int erase(struct eraser *e, uint32_t hour, uint32_t n, struct ts_error *e
                         "points that are deleted from HBase are written again all the time");
 }
 
+/* --- a row that is too large to be read at once --- */
+
+static int read_pieces(struct eraser *e, uint32_t hour, int32_t n, int32_t n_cells,
+                       struct sto_thrift_reply *reply, struct ts_error *err)
+{
+    struct sto_thrift_column family = {.family = STO_HBASE_FAMILY};
+    uint8_t key[STO_HBASE_MAX_KEY_BYTES + 1];
+    size_t n_key = key_of(e, hour, key);
+    key[n_key] = 0; /* the row after it */
+    struct sto_thrift_scan scan = {
+        .start = {(const char *)key, n_key},
+        .stop = {(const char *)key, n_key + 1},
+        .select = {.columns = &family, .n_columns = 1, .filter = filter_of(e, hour)},
+        .caching = 1,
+        .batch_cells = n_cells};
+    (void)sto_thrift_call_get_scanner_results(&e->read, e->table, &scan, n);
+    return call(e, &e->read, reply, err);
+}
+
+/* Plan the deletes of the first piece that has any; returns how many pieces there are up to it. */
+static int32_t plan_pieces(struct eraser *e, uint32_t hour, const struct sto_thrift_reply *reply,
+                           struct ts_error *err)
+{
+    uint8_t key[STO_HBASE_MAX_KEY_BYTES];
+    struct ts_slice k = {(const char *)key, key_of(e, hour, key)};
+    struct sto_thrift_items it;
+    struct sto_thrift_row row;
+    int32_t n = 0;
+    int rc = 0;
+    sto_thrift_batch_begin(&e->deletes, STO_THRIFT_DELETE_MULTIPLE, e->table);
+    e->n_edges = e->n_rows = 0;
+    sto_thrift_items_init(&it, reply);
+    while (e->n_rows == 0 && (rc = sto_thrift_row(&it, &row, err)) == 1) {
+        int64_t n_cells = sto_hbase__row_cells(&row, &e->cells, &e->cap_cells, e->memory, err);
+        if (n_cells < 0)
+            return (int32_t)n_cells;
+        TS_TRY(is_whole(e, hour) ? delete_row(e, k, hour, (size_t)n_cells, err)
+                                 : delete_part(e, k, hour, (size_t)n_cells, err));
+        n++;
+    }
+    if (rc >= 0)
+        rc = sto_thrift_batch_end(&e->deletes);
+    return rc < 0 ? rc : n;
+}
+
+/* Delete the points of such a row, a piece after the other, cell by cell. What stays is read again and again, so it is expected to be little. */
+static int erase_large(struct eraser *e, uint32_t hour, struct ts_error *err)
+{
+    struct sto_thrift_reply reply;
+    for (int32_t n = 1, n_cells = PIECE_CELLS;;) {
+        int rc = read_pieces(e, hour, n, n_cells, &reply, err);
+        int32_t n_read = rc < 0 ? rc : plan_pieces(e, hour, &reply, err);
+        if (n_read == TS_ELIMIT && n == 1 && n_cells > 1) {
+            n_cells /= 16; /* they are large */
+            continue;
+        }
+        if (n_read < 0)
+            return n_read;
+        if (e->n_rows) {
+            TS_TRY(send_deletes(e, err));
+            sto_hbase__count(&sto_hbase__ship_counts(e->h)->n_deleted_rows, 1);
+        } else if (n_read < n) {
+            return 0;
+        } else {
+            n = n < PIECES_MAX ? n * 2 : n + PIECES_MAX;
+        }
+    }
+}
+
 /* --- the range --- */
 
-/* Look for the next hours and delete what they have; *hour: the one after these. */
+/* The rows that begin from an hour on, at most n; returns their number, and *out_next: where the next one begins. */
+static uint32_t list_hours(struct eraser *e, uint32_t hour, uint32_t n, uint64_t *out_next)
+{
+    uint32_t n_hours = 0;
+    uint64_t at = hour;
+    for (; at <= e->last_h && n_hours < n; n_hours++) {
+        e->hours[n_hours] = (uint32_t)at;
+        at = e->rollups
+                 ? sto_hbase_rollup_next(e->place.shape, (uint32_t)at * STO_HBASE_ROW_S) / STO_HBASE_ROW_S
+                 : at + 1;
+    }
+    *out_next = at;
+    return n_hours;
+}
+
+/* Look for the next rows and delete what they have; *hour: the one after these. */
 static int step(struct eraser *e, uint32_t *hour, uint32_t *n_at_once, struct ts_error *err)
 {
+    uint64_t next;
     if (e->last_h - *hour >= HOURS_AT_ONCE) {
         int found = next_hour(e, hour, err);
         if (found <= 0) {
@@ -307,14 +437,19 @@ static int step(struct eraser *e, uint32_t *hour, uint32_t *n_at_once, struct ts
             return found;
         }
     }
-    uint32_t left = e->last_h - *hour + 1, n = left < *n_at_once ? left : *n_at_once;
-    int rc = erase(e, *hour, n, err);
+    uint32_t n = list_hours(e, *hour, *n_at_once, &next);
+    int rc = erase(e, n, err);
     if (rc == TS_ELIMIT && n > 1) {
         *n_at_once = n / 2; /* a smaller reply */
         return 0;
     }
+    if (rc == TS_ELIMIT && !e->histograms && !e->rollups) {
+        e->in_pieces = true;
+        rc = erase_large(e, e->hours[0], err);
+        e->in_pieces = false;
+    }
     if (rc == 0)
-        *hour += n;
+        *hour = next > e->last_h ? e->last_h + 1 : (uint32_t)next;
     return rc;
 }
 
@@ -366,6 +501,7 @@ static int erase_series(struct eraser *e, const struct sto_remote_series *series
     if (rc < 0 || e->id.rc < 0 || e->id.n == 0)
         return rc; /* a series that the tables do not have, or cannot have, has no points */
     sto_hbase_change_init(&e->change, e->memory);
+    ts_buf_init(&e->filter, 0);
     sto_thrift_request_init(&e->read, REQUEST_BYTES, e->memory);
     sto_thrift_request_init(&e->deletes, REQUEST_BYTES, e->memory);
     sto_thrift_request_init(&e->edges[0], REQUEST_BYTES, e->memory);
@@ -379,7 +515,31 @@ static int erase_series(struct eraser *e, const struct sto_remote_series *series
     sto_hbase_change_release(&e->change);
     ts_budget_free(e->memory, e->cells, e->cap_cells * sizeof *e->cells);
     ts_budget_free(e->memory, e->columns, e->cap_columns * sizeof *e->columns);
+    ts_buf_release(&e->filter);
     return rc;
+}
+
+/* What is deleted, and from which table; series becomes the visible one. False: such points are not in HBase. */
+static bool set_kind(struct eraser *e, struct sto_remote_series *series)
+{
+    struct sto_internal name;
+    e->table = sto_hbase__table(e->h);
+    if (!sto_internal_parse(series->metric, &name))
+        return true;
+    series->metric = name.metric;
+    series->key = STO_REMOTE_NO_KEY; /* it is that of the internal series */
+    e->histograms = name.kind == STO_INTERNAL_HISTOGRAM;
+    if (e->histograms)
+        return ts_slice_is(name.detail, "u");
+    if (sto_hbase_rollups_find(e->h->opts.rollups, name.detail, &e->place, NULL) < 0)
+        return false;
+    e->table = ts_slice_str(e->place.table);
+    e->rollups = e->place.shape != NULL;
+    if (e->rollups) {
+        e->first_h = sto_hbase_rollup_base(e->place.shape, e->first_h * STO_HBASE_ROW_S) / STO_HBASE_ROW_S;
+        e->last_h = sto_hbase_rollup_base(e->place.shape, e->last_h * STO_HBASE_ROW_S) / STO_HBASE_ROW_S;
+    }
+    return true;
 }
 
 int sto_hbase__delete_range(struct sto_remote *r, const struct sto_remote_series *series, int64_t from_ms,
@@ -392,16 +552,10 @@ int sto_hbase__delete_range(struct sto_remote *r, const struct sto_remote_series
     if (e.from_ms > e.to_ms)
         return 0;
     struct sto_remote_series visible = *series;
-    struct sto_internal name;
-    if (sto_internal_parse(series->metric, &name)) {
-        e.histograms = name.kind == STO_INTERNAL_HISTOGRAM && ts_slice_is(name.detail, "u");
-        visible.metric = name.metric;
-        visible.key = STO_REMOTE_NO_KEY; /* it is that of the internal series */
-        if (!e.histograms)
-            return 0;
-    }
     e.first_h = (uint32_t)(e.from_ms / TS_HOUR_MS);
     e.last_h = (uint32_t)(e.to_ms / TS_HOUR_MS);
+    if (!set_kind(&e, &visible))
+        return 0;
     if (call_limits && call_limits->memory)
         e.memory = call_limits->memory;
     TS_TRY(sto_hbase_begin(h->access, call_limits, &e.session, err));

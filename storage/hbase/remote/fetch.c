@@ -149,7 +149,7 @@ static void read_here(struct sto_hbase__fetch *x, struct sto_hbase_session *s)
 
 static unsigned count_readers(const struct sto_hbase__fetch *x)
 {
-    uint64_t rows = x->n_gets * (uint64_t)(x->last_h - x->first_h + 1);
+    uint64_t rows = x->n_gets * (uint64_t)sto_hbase__count_rows(x);
     uint64_t useful = x->n_parts ? x->n_parts : (rows + ROWS_OF_A_READER - 1) / ROWS_OF_A_READER;
     unsigned most = x->h->opts.scan_connections ? x->h->opts.scan_connections : 4;
     most = most < MOST_READERS ? most : MOST_READERS;
@@ -164,9 +164,13 @@ static void init(struct sto_hbase__fetch *x, const struct sto_remote_call *call)
         x->limits = *call;
     if (!x->limits.deadline_ns)
         x->limits.deadline_ns = ts_clock_mono_ns() + call_ms * 1000000;
-    x->wanted.memory = x->limits.memory;
+    x->wanted.memory = x->reported.memory = x->limits.memory;
     ts_buf_init(&x->filter, 0);
     x->filter.budget = x->limits.memory;
+    ts_buf_init(&x->cell_filter, 0);
+    x->cell_filter.budget = x->limits.memory;
+    ts_buf_init(&x->misplaced, 0);
+    x->misplaced.budget = x->limits.memory;
     pthread_mutex_init(&x->mu, NULL);
     pthread_mutex_init(&x->deliver_mu, NULL);
     pthread_condattr_init(&attr);
@@ -191,10 +195,14 @@ int sto_hbase__fetch(struct sto_remote *r, const struct sto_fetch *f, const stru
         sto_hbase_end(&s);
         if (n > 1)
             read_in_threads(&x, n);
+        if (x.rc == 0 && x.misplaced.n)
+            sto_hbase__fetch_fail(&x, sto_hbase__misplaced_read(&x, &why), &why);
     }
     if (rc == 1) {
         rc = x.rc;
         why = x.err;
+        if (rc == 0)
+            sto_hbase__note_density(&x);
     }
     sto_hbase__fetch_release(&x);
     pthread_mutex_destroy(&x.mu);

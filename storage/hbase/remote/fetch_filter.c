@@ -6,6 +6,8 @@
  * matched by its low bytes exactly and by its others roughly: more rows may match than have the tags, but never fewer, and readers check the keys of
  * all rows (fetch_row.c). As a pattern matches anywhere in a key, the salt, the metric and the time need no part of it.
  *
+ * Where conditions leave few ranges of keys, or the series are known, scanners get these instead (fetch_ranges.c).
+ *
  * Cost of a condition: a group for each different id without its last byte, that is for each 256 values whose ids were assigned one after another.
  * Source     HBase 2.5: org.apache.hadoop.hbase.filter.ParseFilter, RegexStringComparator (DOTALL, find)
  */
@@ -98,4 +100,16 @@ void sto_hbase__filter_conds(const struct sto_hbase_schema *s, const struct sto_
         put_cond(s, &conds[i], out);
     }
     ts_buf_str(out, "')");
+}
+
+void sto_hbase__filter_simple(struct sto_hbase__fetch *x, const char *name)
+{
+    ts_buf_printf(&x->filter, "%s%s()", x->filter.n ? " AND " : "", name);
+    sto_hbase__list_simple(&x->cell_filter, name);
+}
+
+void sto_hbase__filter_type(struct sto_hbase__fetch *x, char type)
+{
+    ts_buf_printf(&x->filter, "%sColumnPrefixFilter('%c')", x->filter.n ? " AND " : "", type);
+    sto_hbase__list_prefix(&x->cell_filter, (struct ts_slice){&type, 1});
 }

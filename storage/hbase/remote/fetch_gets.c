@@ -34,10 +34,9 @@ static void take(struct gets *g)
         struct sto_hbase__met *met = x->gets[x->next];
         if (!met->is_reported)
             g->places[g->n++] = (struct place){met, x->next_h * STO_HBASE_ROW_S};
-        if (x->next_h++ == x->last_h || met->is_reported) {
-            x->next++;
-            x->next_h = x->first_h;
-        }
+        bool is_last = x->next_h == x->last_h || met->is_reported;
+        x->next += is_last;
+        x->next_h = is_last ? x->first_h : (uint32_t)sto_hbase__next_row(x, x->next_h);
     }
     if (x->next == x->n_gets)
         atomic_store_explicit(&x->exhausted, true, memory_order_relaxed);
@@ -86,7 +85,7 @@ static int call(struct gets *g, size_t from, size_t to, size_t *out_bytes, struc
     struct sto_hbase__fetch *x = g->r->x;
     struct sto_thrift_reply reply;
     uint8_t bytes[STO_HBASE_MAX_KEY_BYTES];
-    sto_thrift_batch_begin(&g->request, STO_THRIFT_GET_MULTIPLE, ts_slice_str(x->h->opts.tables.data));
+    sto_thrift_batch_begin(&g->request, STO_THRIFT_GET_MULTIPLE, x->table);
     for (size_t i = from; i < to; i++) {
         struct sto_thrift_get get = {.row = {(const char *)bytes, key_of(g, i, bytes)},
                                      .select = {.columns = &FAMILY, .n_columns = 1}};
@@ -161,7 +160,7 @@ static int read_one(struct sto_hbase__reader *r, struct sto_thrift_request *q, s
     struct sto_thrift_get get = {
         .row = key,
         .select = {.columns = &FAMILY, .n_columns = 1, .filter = TS_SLICE_LIT("KeyOnlyFilter()")}};
-    (void)sto_thrift_call_get(q, ts_slice_str(r->x->h->opts.tables.data), &get);
+    (void)sto_thrift_call_get(q, r->x->table, &get);
     TS_TRY(sto_hbase_call(&r->s, q, &reply, NULL, err));
     sto_thrift_items_init(&items, &reply);
     if ((rc = sto_thrift_row(&items, &row, err)) == 1)

@@ -4,6 +4,7 @@
  * Of several cells of one time the newest one counts. A cell of another codec than that of histograms_config is left out and counted as damaged, as
  * is one that cannot be read.
  */
+#include "base/time.h"
 #include "storage/hbase/remote/fetch_int.h"
 
 #include <stdlib.h>
@@ -23,6 +24,15 @@ static int add(struct sto_hbase__reader *r, const struct sto_hbase__found *f, st
     TS_TRY(
         ts_budget_grow(r->x->limits.memory, &r->found, &r->cap_found, r->n_found + 1, sizeof *r->found, err));
     r->found[r->n_found++] = *f;
+    return 0;
+}
+
+/* Must the fetch end? A row may have millions of buckets. */
+static int ended(const struct sto_hbase__fetch *x, struct ts_error *err)
+{
+    TS_TRY(sto_hbase__fetch_ended(x, err));
+    if (x->limits.deadline_ns && ts_clock_mono_ns() >= x->limits.deadline_ns)
+        return ts_error_set(err, TS_ETIMEOUT, "reading histograms from HBase took too long");
     return 0;
 }
 
@@ -109,6 +119,7 @@ static int read_cells(struct sto_hbase__reader *r, struct ts_slice key, struct t
     for (size_t i = 0; i < n_cells; i++) {
         struct sto_hbase__found one = r->found[i];
         struct ts_error why = {0};
+        TS_TRY(ended(r->x, err));
         int rc = sto_hbase_tally_read(&r->tally, r->row.cells[one.cell].value, &why);
         if (rc == TS_ELIMIT || rc == TS_ENOMEM)
             return ts_error_set(err, TS_ELIMIT, "%s", why.text);
@@ -193,6 +204,7 @@ static int deliver(struct sto_hbase__reader *r, size_t from, size_t to, struct t
 
 int sto_hbase__row_histograms(struct sto_hbase__reader *r, struct ts_slice key, struct ts_error *err)
 {
+    size_t n_delivered = 0;
     TS_TRY(list_cells(r, err));
     TS_TRY(read_cells(r, key, err));
     if (r->n_found)
@@ -201,6 +213,8 @@ int sto_hbase__row_histograms(struct sto_hbase__reader *r, struct ts_slice key, 
         for (to = from + 1;
              to < r->n_found && sto_bucket_cmp(&r->found[to].bucket, &r->found[from].bucket) == 0;)
             to++;
+        if ((++n_delivered & 255) == 0)
+            TS_TRY(ended(r->x, err));
         TS_TRY(deliver(r, from, to, err));
     }
     return 0;

@@ -52,8 +52,3 @@ int sto_hbase__row_note(struct sto_hbase__reader *r, struct ts_slice document, s
     note.record = ts_buf_get(&r->record);
     return deliver(x, r->row.met, note, err);
 }
-
-void sto_hbase__filter_type(char type, bool more, struct ts_buf *out)
-{
-    ts_buf_printf(out, "%sColumnPrefixFilter('%c')", more ? " AND " : "", type);
-}

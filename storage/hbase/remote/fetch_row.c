@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "storage/hbase/bigendian.h"
 #include "base/time.h"
 
 /* --- which series --- */
@@ -65,8 +66,8 @@ static bool is_regular(struct sto_hbase__reader *r, struct ts_slice key, bool co
         struct ts_slice shown = {key.p, key.n < 64 ? key.n : 64};
         sto_hbase__count(&h->fetched.n_odd_keys, 1);
         sto_hbase_hex_print(shown, hex);
-        ts_log_limited(&limit, TS_LOG_WARN, "skipping the row %.*s of table %s: %s", (int)(2 * shown.n), hex,
-                       h->opts.tables.data, why.text);
+        ts_log_limited(&limit, TS_LOG_WARN, "skipping the row %.*s of table %.*s: %s", (int)(2 * shown.n),
+                       hex, (int)r->x->table.n, r->x->table.p, why.text);
     }
     return false;
 }
@@ -80,28 +81,74 @@ static struct ts_slice tsuid_of(const struct sto_hbase_schema *s, struct ts_slic
     return (struct ts_slice){(const char *)out, n};
 }
 
+/* The series of a row, if rows of it were judged before, and its other parts are regular; NULL. */
+static struct sto_hbase__met *known(const struct sto_hbase__reader *r, struct ts_slice key,
+                                    uint32_t *out_base_s)
+{
+    const struct sto_hbase__fetch *x = r->x;
+    const struct sto_hbase_schema *s = &x->h->opts.schema;
+    uint8_t bytes[STO_HBASE_MAX_TSUID_BYTES];
+    size_t before = (size_t)s->salt_width + s->metric_width;
+    if (!x->metric || key.n < before + 4 || key.n > STO_HBASE_MAX_KEY_BYTES)
+        return NULL;
+    struct sto_hbase__met *met =
+        sto_hbase__table_find(x->f->series ? &x->wanted : &r->met, tsuid_of(s, key, bytes));
+    *out_base_s = (uint32_t)sto_hbase_get((const uint8_t *)key.p + before, 4);
+    uint32_t hour = *out_base_s / STO_HBASE_ROW_S;
+    bool begins = x->rollups ? *out_base_s == sto_hbase_rollup_base(x->place.shape, *out_base_s)
+                             : *out_base_s % STO_HBASE_ROW_S == 0;
+    bool is = met && begins && hour >= x->first_h && hour <= x->last_h &&
+              (!s->salt_width || sto_hbase_get((const uint8_t *)key.p, s->salt_width) == met->bucket);
+    return is ? met : NULL;
+}
+
+/* Does the row lie in the salt bucket of another series, so that there may be another row of its series and hour? */
+static bool is_put_off(const struct sto_hbase__reader *r, struct ts_slice key,
+                       const struct sto_hbase_rowkey *k)
+{
+    const struct sto_fetch *f = r->x->f;
+    unsigned width = r->x->h->opts.schema.salt_width;
+    return width && !k->global && !r->reads_misplaced && !f->series_only && !f->any_row &&
+           sto_hbase_get((const uint8_t *)key.p, width) != k->salt;
+}
+
 int sto_hbase__row_judge(struct sto_hbase__reader *r, struct ts_slice key, bool count,
                          struct sto_hbase__met **out, uint32_t *out_base_s, struct ts_error *err)
 {
     struct sto_hbase__fetch *x = r->x;
     struct sto_hbase_rowkey k;
     uint8_t bytes[STO_HBASE_MAX_TSUID_BYTES];
-    *out = NULL;
+    *out = known(r, key, out_base_s);
+    if (*out)
+        return 0;
     if (!is_regular(r, key, count, &k) || k.ids.metric != x->metric)
         return 0;
     *out_base_s = k.base_s;
     uint32_t hour = k.base_s / STO_HBASE_ROW_S;
     if (hour < x->first_h || hour > x->last_h)
         return 0;
-    struct ts_slice tsuid = k.global ? (struct ts_slice){"", 1} : tsuid_of(&x->h->opts.schema, key, bytes);
-    if (x->f->series || k.global) {
-        *out = sto_hbase__table_find(&x->wanted, tsuid);
+    if (x->rollups && k.base_s != sto_hbase_rollup_base(x->place.shape, k.base_s)) {
+        sto_hbase__count(&x->h->fetched.n_odd_keys, count);
         return 0;
     }
-    if (!conds_match(x, &k.ids))
+    struct ts_slice tsuid = k.global ? (struct ts_slice){"", 1} : tsuid_of(&x->h->opts.schema, key, bytes);
+    bool by_table = x->f->series || k.global;
+    if (by_table)
+        *out = sto_hbase__table_find(&x->wanted, tsuid);
+    if (by_table ? !*out : !conds_match(x, &k.ids))
+        return 0;
+    if (is_put_off(r, key, &k)) {
+        *out = NULL;
+        return count ? sto_hbase__misplaced_add(x, key, err) : 0;
+    }
+    if (by_table)
         return 0;
     *out = sto_hbase__table_find(&r->met, tsuid);
-    return *out ? 0 : sto_hbase__table_add(&r->met, tsuid, out, err);
+    if (*out)
+        return 0;
+    TS_TRY(sto_hbase__table_add(&r->met, tsuid, out, err));
+    (*out)->bucket = (uint32_t)k.salt;
+    return 0;
 }
 
 /* --- its cells --- */
@@ -110,7 +157,7 @@ void sto_hbase__row_begin(struct sto_hbase__reader *r, struct sto_hbase__met *me
 {
     r->row.met = met;
     r->row.base_s = base_s;
-    r->row.n_cells = 0;
+    r->row.n_cells = r->row.n_misplaced = 0;
     ts_buf_clear(&r->row.held);
 }
 
@@ -192,6 +239,8 @@ int sto_hbase__row_deliver(struct sto_hbase__fetch *x, struct sto_hbase__met *me
         sto_hbase__count(&x->h->fetched.n_unnamed, 1);
         return 0;
     }
+    if (x->by_tag && !sto_hbase__is_of_place(x, &met->series))
+        return 0;
     pthread_mutex_lock(&x->deliver_mu);
     for (; met && rc == 0; met = met->same) {
         if (once && met->is_reported)
@@ -199,7 +248,7 @@ int sto_hbase__row_deliver(struct sto_hbase__fetch *x, struct sto_hbase__met *me
         met->is_reported = once;
         struct sto_remote_row row = {
             .series = met->series, .hour = (int32_t)(base_s / STO_HBASE_ROW_S), .cells = cells};
-        if (x->histograms)
+        if (x->internal)
             row.series.metric = metric ? *metric : x->f->metric;
         rc = deliver(x, &row, met->pos, err);
     }
@@ -207,10 +256,30 @@ int sto_hbase__row_deliver(struct sto_hbase__fetch *x, struct sto_hbase__met *me
     return rc;
 }
 
+/* Has another reader given this series to the caller? If not, this one will. 1, 0, or an error. */
+static int was_reported(struct sto_hbase__fetch *x, const struct sto_hbase__met *met, struct ts_error *err)
+{
+    struct ts_slice tsuid = {(const char *)met->tsuid, met->n_tsuid};
+    struct sto_hbase__met *added;
+    int rc = 1;
+    if (x->f->series || x->n_parts < 2)
+        return 0;
+    pthread_mutex_lock(&x->deliver_mu);
+    if (!sto_hbase__table_find(&x->reported, tsuid))
+        rc = sto_hbase__table_add(&x->reported, tsuid, &added, err);
+    pthread_mutex_unlock(&x->deliver_mu);
+    return rc;
+}
+
 int sto_hbase__row_report(struct sto_hbase__reader *r, struct sto_hbase__met *met, uint32_t base_s,
                           struct ts_error *err)
 {
-    return sto_hbase__row_deliver(r->x, met, base_s, NULL, NULL, err);
+    if (met->is_reported)
+        return 0;
+    int was = was_reported(r->x, met, err);
+    if (was == 1)
+        met->is_reported = true;
+    return was != 0 ? was < 0 ? was : 0 : sto_hbase__row_deliver(r->x, met, base_s, NULL, NULL, err);
 }
 
 int sto_hbase__row_found(struct sto_hbase__reader *r, struct ts_error *err)
@@ -236,21 +305,21 @@ struct decoding {
     struct ts_error err;
 };
 
-static void log_damage(const struct sto_hbase *h, struct ts_slice key, const char *text)
+static void log_damage(struct ts_slice table, struct ts_slice key, const char *text)
 {
     static struct ts_log_limit limit;
     char hex[2 * STO_HBASE_MAX_KEY_BYTES];
     if (key.n > STO_HBASE_MAX_KEY_BYTES)
         return;
     sto_hbase_hex_print(key, hex);
-    ts_log_limited(&limit, TS_LOG_WARN, "the row %.*s of table %s is damaged: %s", (int)(2 * key.n), hex,
-                   h->opts.tables.data, text);
+    ts_log_limited(&limit, TS_LOG_WARN, "the row %.*s of table %.*s is damaged: %s", (int)(2 * key.n), hex,
+                   (int)table.n, table.p, text);
 }
 
 void sto_hbase__row_damaged(struct sto_hbase__reader *r, struct ts_slice key, const char *text)
 {
     sto_hbase__count(&r->x->h->fetched.n_damaged, 1);
-    log_damage(r->x->h, key, text);
+    log_damage(r->x->table, key, text);
 }
 
 static void on_finding(void *arg, size_t cell, enum sto_hbase_finding finding, const char *text)
@@ -258,7 +327,7 @@ static void on_finding(void *arg, size_t cell, enum sto_hbase_finding finding, c
     const struct decoding *d = arg;
     (void)cell;
     if (finding == STO_HBASE_DAMAGED)
-        log_damage(d->h, d->key, text);
+        log_damage(d->r->x->table, d->key, text);
 }
 
 static void on_histogram(void *arg, size_t cell, uint32_t off_ms)
@@ -273,6 +342,8 @@ static void on_annotation(void *arg, size_t cell, uint32_t off_ms)
     struct decoding *d = arg;
     struct ts_error why = {0};
     (void)off_ms; /* the start time in the document counts */
+    if (sto_hbase__misplaced_is_old(&d->r->row, cell))
+        return;
     if (d->rc == 0)
         d->rc = sto_hbase__row_note(d->r, d->r->row.cells[cell].value, &why, &d->err);
     if (d->rc == 0 && why.code) {
@@ -332,6 +403,8 @@ int sto_hbase__row_end(struct sto_hbase__reader *r, struct ts_slice key, struct 
         return sto_hbase__row_found(r, err);
     if (x->histograms && (!x->f->series_only || x->f->all_buckets))
         return sto_hbase__row_histograms(r, key, err);
+    if (x->rollups)
+        return sto_hbase__row_rollups(r, key, err);
     if (x->f->series_only)
         return end_key_only(r, key, err);
     struct decoding d = {.r = r, .h = x->h, .key = key};
@@ -351,7 +424,10 @@ int sto_hbase__row_end(struct sto_hbase__reader *r, struct ts_slice key, struct 
         return 0;
     if (r->columns.n_contradicting)
         sto_hbase__count(&n->n_contradicting, r->columns.n_contradicting);
-    struct sto_cells cells = clip(x->f, (int32_t)(row->base_s / STO_HBASE_ROW_S), &r->columns.cells);
+    struct sto_cells cells = r->columns.cells;
+    if (row->n_misplaced)
+        TS_TRY(sto_hbase__misplaced_points(r, &cells, err));
+    cells = clip(x->f, (int32_t)(row->base_s / STO_HBASE_ROW_S), &cells);
     if (cells.n == 0)
         return 0;
     sto_hbase__count(&n->n_points, cells.n);
@@ -377,6 +453,7 @@ void sto_hbase__reader_release(struct sto_hbase__reader *r)
 {
     sto_hbase_columns_release(&r->columns);
     sto_hbase__row_release_histograms(r);
+    sto_hbase__row_release_rollups(r);
     ts_budget_free(r->x->limits.memory, r->row.cells, r->row.cap_cells * sizeof *r->row.cells);
     ts_buf_release(&r->row.held);
     sto_hbase__table_clear(&r->met);

@@ -21,9 +21,11 @@
 #define MOST_ROWS    2048                /* of a request */
 #define BATCH_CELLS                                                                                          \
     4096 /* most cells of a result: more than a row of seconds has, and a reply of rows of milliseconds stays below 64 MiB */
-#define MOST_MET    65536 /* series that a reader remembers; then it forgets all of them */
-#define LOOKUP      1024  /* series whose names are looked up together */
-#define MOST_ERRORS 3     /* exceptions that HBase does not want to be repeated, without a row between them */
+#define MOST_MET        65536 /* series that a reader remembers; then it forgets all of them */
+#define LOOKUP          1024  /* series whose names are looked up together */
+#define MOST_USELESS    512   /* rows of other series in ranges that conditions leave, and */
+#define MOST_USELESS_OF 8 /* times those that are wanted: then the rest is read with a filter on all rows */
+#define MOST_ERRORS     3 /* exceptions that HBase does not want to be repeated, without a row between them */
 
 /* A reply that was copied. */
 struct copy {
@@ -34,8 +36,13 @@ struct lookup;
 /* A scan of a part. */
 struct scan {
     struct sto_hbase__reader *r;
-    uint8_t stop[STO_HBASE_MAX_WIDTH * 2 + 4];
-    size_t n_stop;
+    const struct sto_hbase__part *part;
+    bool is_narrow;  /* scanners get narrow ranges */
+    uint32_t next_h; /* hour and series of the ranges that come after those of the scanner */
+    size_t next_at;
+    uint64_t n_useless, n_useful;       /* rows received by is_narrow: of other series, and others */
+    struct ts_buf filter;               /* of is_narrow */
+    struct ts_buf stop;                 /* end of what the scanner reads */
     struct ts_buf key;                  /* of the row that is being collected; empty = there is none */
     struct ts_buf start;                /* where to open the scanner: all rows before are done */
     struct sto_hbase_scanner *requests; /* owned: for rows, and the scanner */
@@ -53,11 +60,6 @@ struct scan {
     unsigned n_final;      /* of these, is_final */
 };
 
-static struct ts_slice table_of(const struct sto_hbase *h)
-{
-    return ts_slice_str(h->opts.tables.data);
-}
-
 /* --- requests --- */
 
 static int open_scanner(struct scan *c, struct ts_error *err)
@@ -65,14 +67,16 @@ static int open_scanner(struct scan *c, struct ts_error *err)
     struct sto_hbase__reader *r = c->r;
     struct sto_thrift_column family = {.family = STO_HBASE__FAMILY};
     struct sto_thrift_scan scan = {.start = ts_buf_get(&c->start),
-                                   .stop = {(const char *)c->stop, c->n_stop},
+                                   .stop = ts_buf_get(&c->stop),
                                    .select = {.columns = &family, .n_columns = 1},
                                    .batch_cells = BATCH_CELLS};
     if (r->x->filter.n)
         scan.select.filter = ts_buf_get(&r->x->filter);
+    if (c->is_narrow)
+        scan.select.filter_bytes = ts_buf_get(&c->filter);
     struct sto_thrift_reply reply = {0};
     ts_buf_clear(&c->requests->open.bytes);
-    (void)sto_thrift_call_open_scanner(&c->requests->open, table_of(r->x->h), &scan);
+    (void)sto_thrift_call_open_scanner(&c->requests->open, r->x->table, &scan);
     r->s.leaves = true;
     int rc = sto_hbase_call(&r->s, &c->requests->open, &reply, NULL, err);
     r->s.leaves = false;
@@ -192,23 +196,24 @@ static int expect(struct scan *c, struct ts_slice key, struct sto_hbase__met **o
     return c->lookup->n == LOOKUP ? look_up(c, err) : 0;
 }
 
-/* Look up the names of the series of all rows of a reply together. */
-static int expect_all(struct scan *c, struct ts_error *err)
+/* Forget series that were met, if there are very many. */
+static int forget_some(struct scan *c, struct ts_error *err)
 {
     struct sto_hbase__reader *r = c->r;
+    if (r->x->f->series || r->met.n <= MOST_MET || r->x->f->series_only)
+        return 0;
+    sto_hbase__table_clear(&r->met);
+    return r->row.met ? expect(c, ts_buf_get(&c->key), &r->row.met, err) : 0;
+}
+
+/* The series of a row is new: look up its names together with those of the rows behind it in the reply. */
+static int expect_all(struct scan *c, struct ts_slice key, struct sto_thrift_items rest, struct ts_error *err)
+{
     struct sto_hbase__met *met;
-    struct sto_thrift_items items;
     struct sto_thrift_row row;
     int rc;
-    if (r->x->f->series || r->x->f->any_row)
-        return 0;
-    if (r->met.n > MOST_MET && !r->x->f->series_only) {
-        sto_hbase__table_clear(&r->met);
-        if (r->row.met)
-            TS_TRY(expect(c, ts_buf_get(&c->key), &r->row.met, err));
-    }
-    sto_thrift_items_init(&items, &c->now.reply);
-    while ((rc = sto_thrift_row(&items, &row, err)) == 1)
+    TS_TRY(expect(c, key, &met, err));
+    while ((rc = sto_thrift_row(&rest, &row, err)) == 1)
         TS_TRY(expect(c, row.row, &met, err));
     return rc < 0 ? rc : look_up(c, err);
 }
@@ -233,7 +238,9 @@ static int finish_row(struct scan *c, struct ts_error *err)
     return ts_buf_char(&c->start, 0) < 0 ? no_memory(&c->start, err) : 0;
 }
 
-static int begin_row(struct scan *c, struct ts_slice key, struct ts_error *err)
+/* rest: the rows behind it in the reply. */
+static int begin_row(struct scan *c, struct ts_slice key, const struct sto_thrift_items *rest,
+                     struct ts_error *err)
 {
     struct sto_hbase__met *met;
     uint32_t base_s = 0;
@@ -241,14 +248,17 @@ static int begin_row(struct scan *c, struct ts_slice key, struct ts_error *err)
     if (key.n == 0 || ts_slice_cmp(key, ts_buf_get(&c->start)) < 0)
         return ts_error_set(err, TS_EBACKEND,
                             "HBase has returned rows that are not in the order of their keys");
-    if (ts_slice_cmp(key, (struct ts_slice){(const char *)c->stop, c->n_stop}) >= 0)
+    if (ts_slice_cmp(key, ts_buf_get(&c->stop)) >= 0)
         return ts_error_set(err, TS_EBACKEND,
                             "HBase has returned rows behind the end of the range of a scan");
     if (ts_buf_slice(&c->key, key) < 0)
         return no_memory(&c->key, err);
     TS_TRY(sto_hbase__row_judge(c->r, key, true, &met, &base_s, err));
-    sto_hbase__row_begin(c->r, met, base_s);
     const struct sto_hbase__fetch *x = c->r->x;
+    if (met && met->naming == STO_HBASE__NEW && !x->f->any_row)
+        TS_TRY(expect_all(c, key, *rest, err));
+    sto_hbase__row_begin(c->r, met, base_s);
+    *(met ? &c->n_useful : &c->n_useless) += 1;
     return x->f->any_row && (met || (!x->f->series && !x->n_conds)) ? sto_hbase__row_found(c->r, err) : 0;
 }
 
@@ -258,10 +268,11 @@ static int read_rows(struct scan *c, struct ts_error *err)
     struct sto_thrift_items items;
     struct sto_thrift_row row;
     int rc = 0, n = 0;
+    TS_TRY(forget_some(c, err));
     sto_thrift_items_init(&items, &c->now.reply);
     while (!sto_hbase__fetch_found(c->r->x) && (rc = sto_thrift_row(&items, &row, err)) == 1) {
         if (c->key.n == 0 || !ts_slice_eq(row.row, ts_buf_get(&c->key)))
-            TS_TRY(begin_row(c, row.row, err));
+            TS_TRY(begin_row(c, row.row, &items, err));
         bool is_last = !row.is_partial && row.n_left < BATCH_CELLS;
         TS_TRY(sto_hbase__row_add(c->r, &row, err));
         if (is_last)
@@ -309,7 +320,37 @@ static void leave_scanner(struct scan *c)
     c->is_open = false;
 }
 
-/* Open a scanner at c->start and read its rows. */
+static int set_key(struct ts_buf *b, const uint8_t *key, size_t n, struct ts_error *err)
+{
+    ts_buf_clear(b);
+    return ts_buf_append(b, key, n) < 0 ? no_memory(b, err) : 0;
+}
+
+/* The end of all rows of the part; from_start: their begin, too. */
+static int set_keys(struct scan *c, bool from_start, struct ts_error *err)
+{
+    struct sto_hbase_scan keys;
+    const struct sto_hbase__part *p = c->part;
+    const struct sto_hbase__fetch *x = c->r->x;
+    sto_hbase_scan_bases(&x->h->opts.schema, x->metric, p->first_h * STO_HBASE_ROW_S,
+                         p->last_h * STO_HBASE_ROW_S, p->bucket, &keys);
+    if (from_start)
+        TS_TRY(set_key(&c->start, keys.start, keys.n_start, err));
+    return set_key(&c->stop, keys.stop, keys.n_stop, err);
+}
+
+/* Conditions leave ranges before tags which are narrow only if no series has others. If most of the rows there are of other series, the rest of the part is read with a
+ * filter on all rows. Returns whether it is. */
+static bool widen(struct scan *c)
+{
+    if (!c->is_narrow || c->r->x->narrow != STO_HBASE__BY_CONDS || c->n_useless < MOST_USELESS ||
+        c->n_useless < MOST_USELESS_OF * c->n_useful)
+        return false;
+    c->is_narrow = false;
+    return true;
+}
+
+/* Open a scanner at c->start and read its rows. 1: it was closed, and the part is to be read on from c->start. */
 static int scan_once(struct scan *c, struct ts_error *err)
 {
     c->is_network = c->is_final = c->is_open = false;
@@ -320,12 +361,15 @@ static int scan_once(struct scan *c, struct ts_error *err)
         c->is_network = true;
         TS_TRY(next_reply(c, err));
         c->is_network = false;
-        TS_TRY(expect_all(c, err));
         int n = read_rows(c, err);
         TS_TRY(n);
         if (n == 0 || sto_hbase__fetch_found(c->r->x))
             break;
         adapt(c, n);
+        if (!widen(c))
+            continue;
+        close_scanner(c);
+        return set_keys(c, false, err) < 0 ? TS_ELIMIT : 1;
     }
     TS_TRY(finish_row(c, err));
     close_scanner(c);
@@ -359,14 +403,18 @@ static int resume(struct scan *c, int rc, struct ts_error *err)
     return 0;
 }
 
-static void scan_init(struct scan *c, struct sto_hbase__reader *r)
+static void scan_init(struct scan *c, struct sto_hbase__reader *r, const struct sto_hbase__part *part)
 {
     struct ts_budget *memory = r->x->limits.memory;
     *c = (struct scan){.r = r,
+                       .part = part,
+                       .is_narrow = r->x->narrow != STO_HBASE__WIDE,
+                       .next_h = part->first_h,
+                       .next_at = part->from,
                        .requests = sto_hbase_scanner_new(),
                        .n_rows = r->x->f->any_row ? FIRST_OF_ANY : FIRST_ROWS,
                        .most_rows = MOST_ROWS};
-    struct ts_buf *bufs[] = {&c->key, &c->start, &c->now.bytes, &c->ahead.bytes};
+    struct ts_buf *bufs[] = {&c->key, &c->start, &c->stop, &c->filter, &c->now.bytes, &c->ahead.bytes};
     for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++) {
         ts_buf_init(bufs[i], 0);
         bufs[i]->budget = memory;
@@ -375,33 +423,52 @@ static void scan_init(struct scan *c, struct sto_hbase__reader *r)
 
 static void scan_release(struct scan *c)
 {
+    struct ts_buf *bufs[] = {&c->key, &c->start, &c->stop, &c->filter, &c->now.bytes, &c->ahead.bytes};
     sto_hbase_scanner_free(c->requests);
-    ts_buf_release(&c->key);
-    ts_buf_release(&c->start);
-    ts_buf_release(&c->now.bytes);
-    ts_buf_release(&c->ahead.bytes);
+    for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++)
+        ts_buf_release(bufs[i]);
     ts_budget_free(c->r->x->limits.memory, c->lookup, c->lookup ? sizeof *c->lookup : 0);
+}
+
+/* Read from c->start to c->stop, and more if the scan is widened. */
+static int scan_range(struct scan *c, struct ts_error *err)
+{
+    int rc;
+    while ((rc = scan_once(c, err)) != 0) {
+        if (rc > 0)
+            continue;
+        if (!c->is_network || rc == TS_ECANCELLED)
+            leave_scanner(c);
+        TS_TRY(resume(c, rc, err));
+    }
+    return 0;
+}
+
+static int scan_all(struct scan *c, struct ts_error *err)
+{
+    const struct sto_hbase__fetch *x = c->r->x;
+    if (!c->is_narrow) {
+        TS_TRY(set_keys(c, true, err));
+        return scan_range(c, err);
+    }
+    while (c->is_narrow && c->next_h <= c->part->last_h && !sto_hbase__fetch_found(x)) {
+        sto_hbase__ranges_next(x, c->part, &c->next_h, &c->next_at, &c->start, &c->stop, &c->filter);
+        if (c->filter.failed)
+            return sto_hbase__refused(&c->filter, c->filter.n, "a filter of rows", err);
+        TS_TRY(scan_range(c, err));
+    }
+    return 0;
 }
 
 int sto_hbase__scan_part(struct sto_hbase__reader *r, const struct sto_hbase__part *part,
                          struct ts_error *err)
 {
-    const struct sto_hbase__fetch *x = r->x;
+    struct sto_hbase__fetch *x = r->x;
     struct scan c;
-    struct sto_hbase_scan keys;
-    sto_hbase_scan_bases(&x->h->opts.schema, x->metric, part->first_h * STO_HBASE_ROW_S,
-                         part->last_h * STO_HBASE_ROW_S, part->bucket, &keys);
-    scan_init(&c, r);
+    scan_init(&c, r, part);
     sto_hbase__table_clear(&r->met);
-    memcpy(c.stop, keys.stop, c.n_stop = keys.n_stop);
-    int rc = ts_buf_append(&c.start, keys.start, keys.n_start);
-    if (rc < 0)
-        rc = no_memory(&c.start, err);
-    while (rc == 0 && (rc = scan_once(&c, err)) < 0) {
-        if (!c.is_network || rc == TS_ECANCELLED)
-            leave_scanner(&c);
-        rc = resume(&c, rc, err);
-    }
+    int rc = scan_all(&c, err);
+    sto_hbase__count(&x->n_seen, c.n_useful + c.n_useless);
     if (sto_hbase__fetch_found(x))
         atomic_store_explicit(&r->x->stop, true, memory_order_relaxed); /* the others end, too */
     else if (rc == 0)

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "storage/hbase/limits.h"
 #include "storage/hbase/remote/ids_int.h"
@@ -27,6 +28,7 @@ struct sto_hbase_id_cache *sto_hbase_ids_new(const struct sto_hbase_schema *sche
     c->table = ts_xstrdup(table);
     c->memory = c->tally.budget = memory;
     c->now_ms = monotonic_ms;
+    c->distrusted_ms = INT64_MIN;
     c->names.max = c->series.max = max_cached ? max_cached : DEFAULT_CACHED;
     c->names.memory = c->series.memory = &c->tally;
     for (size_t i = 0; i < STO_HBASE__N_KINDS; i++)
@@ -42,6 +44,13 @@ struct sto_hbase_id_cache *sto_hbase_ids_new(const struct sto_hbase_schema *sche
 void sto_hbase_ids_clock(struct sto_hbase_id_cache *c, int64_t (*now_ms)(void))
 {
     c->now_ms = now_ms ? now_ms : monotonic_ms;
+}
+
+void sto_hbase_ids_distrust(struct sto_hbase_id_cache *c)
+{
+    pthread_mutex_lock(&c->mu);
+    c->distrusted_ms = c->now_ms();
+    pthread_mutex_unlock(&c->mu);
 }
 
 void sto_hbase_ids_free(struct sto_hbase_id_cache *c)
@@ -123,7 +132,7 @@ static bool cached_series(struct sto_hbase_id_cache *c, uint64_t key, int64_t no
     const struct sto_hbase__record *r =
         key == STO_REMOTE_NO_KEY ? NULL : sto_hbase__records_by_number(&c->series, 0, key);
     if (!r || r->generation != c->series.generation ||
-        !sto_hbase__is_fresh(r->seen_ms[STO_HBASE__BY_NUMBER], now_ms))
+        !sto_hbase__is_fresh(c, r->seen_ms[STO_HBASE__BY_NUMBER], now_ms))
         return false;
     memcpy(out->tsuid, r->bytes, r->n);
     out->n = (uint8_t)r->n;
@@ -186,6 +195,11 @@ static int64_t make_series(const struct sto_hbase__batch *b, const uint32_t *ref
         seen_ms = w->seen_ms < seen_ms ? w->seen_ms : seen_ms;
         if (w->state == STO_HBASE__FULL)
             out->rc = sto_hbase__ids_full(b->c, (enum sto_remote_kind)w->kind, &out->why);
+        else if (w->state == STO_HBASE__DAMAGED)
+            out->rc =
+                ts_error_set(&out->why, TS_EINVAL,
+                             "what table %s has of the name \"%.*s\" is no id; see tsd uid fsck --hbase",
+                             b->c->table, TS_SHOWN(w->name, 80));
         else if (w->state != STO_HBASE__KNOWN && out->rc == 0)
             out->rc = TS_ENOTFOUND;
     }
@@ -230,6 +244,7 @@ int sto_hbase_ids_series(struct sto_hbase_id_cache *c, struct sto_hbase_session 
     if (n_names == 0)
         return 0;
     TS_TRY(sto_hbase__batch_init(&b, c, s, n_names, NULL, err));
+    b.spares = what == STO_REMOTE_MAKE; /* points of others are stored; a query must not overlook any */
     uint32_t generation = add_names(&b, series, n, out);
     int rc = resolve(&b, what, err);
     if (rc == 0)

@@ -8,6 +8,8 @@
  * Each direction is cached as HBase said it. What was read more than STO_HBASE_IDS_VERIFY_MS ago is read again, in a batch, when it is used
  * the next time; a name that was renamed or deleted in HBase is then followed, and only MAKE gives it a new id.
  *
+ * The same is done at once when points are shipped again (sto_hbase_ids_distrust), and when HBase gives away a number that is cached with a name: it has lost mappings.
+ *
  * Source     docs/OPENTSDB.md, section 10.8
  * Errors     those of storage/remote.h. TS_EBACKEND also for tables that contradict the configuration (an id of another width)
  * Threads    all functions from any thread; two threads that miss the same name look it up twice, and one of them assigns its id
@@ -40,6 +42,8 @@ struct sto_hbase_id_cache *sto_hbase_ids_new(const struct sto_hbase_schema *sche
                                              size_t max_cached, struct ts_budget *memory);
 /** The clock that STO_HBASE_IDS_VERIFY_MS is measured by; NULL = the monotonic one. Before threads share the cache. */
 void sto_hbase_ids_clock(struct sto_hbase_id_cache *c, int64_t (*now_ms)(void));
+/** Read again, when it is used the next time, all that is cached: HBase may have lost it. Any thread. */
+void sto_hbase_ids_distrust(struct sto_hbase_id_cache *c);
 /** NULL is ignored. */
 void sto_hbase_ids_free(struct sto_hbase_id_cache *c);
 

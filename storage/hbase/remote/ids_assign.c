@@ -10,11 +10,12 @@
  *   the cell empty, all others read its number. This holds whatever is done in the steps before.
  *
  *   One number never gets two names. The increment is atomic: among all that take numbers from the counter, one at a time or in blocks, a
- *   number has one owner, and nobody else writes its reverse mapping. Two things break this:
+ *   number has one owner, and nobody else writes its reverse mapping. Three things break this:
  *     - The counter was lower than ids in use when it was incremented (restored from a copy, written by hand). OpenTSDB notices that step 2 fails. Here the
  *       reverse mappings of the block are read, and numbers that have a name are not used. After that only the owner writes them, so that they are
  *       put together, without a comparison. (A counter that is lowered between the increment and the put of a writer, while another one
  *       takes the same numbers, is not noticed; nothing in OpenTSDB lowers it.)
+ *     - HBase has lost what it had acknowledged, the counter too. Numbers that this process has seen with a name are not used then (skip_known).
  *     - With tsd.core.uid.random_metrics, OpenTSDB takes numbers of metrics at random, without the counter. Then reading first is not
  *       enough: it could set the mapping between our look and our put, and we would replace it. So the reverse mappings of metrics are set by
  *       compare-and-set too. There are few metrics beside tag values, which random ids do not exist for.
@@ -197,6 +198,21 @@ static int put_reverse(struct block *k, const struct sto_hbase__cas *list, size_
     return 0;
 }
 
+/* A number that a name had here is not given to another one: HBase was set back, by a copy or because it has lost what it had acknowledged, and rows with
+ * that number are still there, or in flight. All that is remembered is then read again. */
+static void skip_known(struct block *k)
+{
+    struct sto_hbase_id_cache *c = k->b->c;
+    bool any = false;
+    pthread_mutex_lock(&c->mu);
+    for (size_t i = 0; i < k->n_numbers; i++)
+        if (!k->is_taken[i] && sto_hbase__records_by_number(&c->names, (uint8_t)k->kind, k->first + i))
+            k->is_taken[i] = any = true;
+    if (any)
+        c->distrusted_ms = c->now_ms();
+    pthread_mutex_unlock(&c->mu);
+}
+
 /* Give free numbers of the block to the next names, and set their reverse mappings. */
 static int name_numbers(struct block *k, struct ts_error *err)
 {
@@ -233,6 +249,7 @@ static int find_numbers(struct block *k, struct ts_error *err)
         TS_TRY(reserve(k, n, err));
         TS_TRY(sto_hbase__ids_read(&k->b->io, STO_HBASE_UID_REVERSE, k->kind, k->n_numbers, row_of_number,
                                    got_taken, k, err));
+        skip_known(k);
         TS_TRY(name_numbers(k, err));
         if (k->n_numbers < n)
             return 0; /* the last ones of the width */
@@ -285,7 +302,7 @@ static void look_again(struct sto_hbase__batch *b, enum sto_remote_kind kind)
         if (w->kind != kind || w->state != STO_HBASE__ABSENT)
             continue;
         const struct sto_hbase__record *r = sto_hbase__records_by_name(&b->c->names, w->kind, w->name);
-        if (r && sto_hbase__is_fresh(r->seen_ms[STO_HBASE__BY_NAME], b->now_ms)) {
+        if (r && sto_hbase__is_fresh(b->c, r->seen_ms[STO_HBASE__BY_NAME], b->now_ms)) {
             w->id = r->number;
             w->seen_ms = r->seen_ms[STO_HBASE__BY_NAME];
             w->state = STO_HBASE__KNOWN;
@@ -301,7 +318,7 @@ static bool is_full(struct sto_hbase__batch *b, enum sto_remote_kind kind, bool 
     int64_t *full_ms = &b->c->full_ms[kind];
     if (found)
         *full_ms = b->now_ms;
-    bool full = *full_ms != INT64_MIN && sto_hbase__is_fresh(*full_ms, b->now_ms);
+    bool full = found || (*full_ms != INT64_MIN && sto_hbase__is_fresh(b->c, *full_ms, b->now_ms));
     pthread_mutex_unlock(&b->c->mu);
     for (size_t i = 0; full && i < b->n; i++)
         if (b->list[i].kind == kind && b->list[i].state == STO_HBASE__ABSENT)

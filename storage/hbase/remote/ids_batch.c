@@ -36,33 +36,32 @@ void sto_hbase__ids_io_release(struct sto_hbase__ids_io *io)
     ts_buf_release(&io->value);
 }
 
+static int no_memory(const struct sto_hbase__ids_io *io, size_t n, struct ts_error *err)
+{
+    return ts_error_set(err, TS_ELIMIT, "there is no memory to look up %zu names in table %s", n,
+                        io->c->table);
+}
+
 /* Hand out the values of a reply to n gets, which begin with item first. */
 static int values(struct sto_hbase__ids_io *io, const struct sto_thrift_reply *reply, size_t first, size_t n,
-                  sto_hbase__value_fn got, void *arg, struct ts_error *err)
+                  sto_hbase__row_fn key, sto_hbase__value_fn got, void *arg, struct ts_error *err)
 {
     struct sto_thrift_items it;
     sto_thrift_items_init(&it, reply);
     for (size_t i = first; i < first + n; i++) {
         struct sto_thrift_row row;
         struct sto_thrift_cell cell;
-        int rc = sto_thrift_row(&it, &row, err);
-        if (rc == 0)
-            return ts_error_set(err, TS_EBACKEND,
-                                "HBase answered %zu rows of table %s although %zu were requested", i - first,
-                                io->c->table, n);
-        if (rc > 0)
-            rc = row.row.p ? sto_thrift_row_next(&row, &cell, err) : 0;
+        ts_buf_clear(&io->key);
+        if (key(arg, i, &io->key) < 0)
+            return no_memory(io, n, err);
+        int rc = sto_hbase_asked_row(&it, ts_buf_get(&io->key), &row, err);
+        if (rc == 0 && row.row.p)
+            rc = sto_thrift_row_next(&row, &cell, err);
         if (rc < 0)
             return sto_hbase_error(rc, err);
         TS_TRY(got(arg, i, rc ? cell.value : (struct ts_slice){NULL, 0}, err));
     }
     return 0;
-}
-
-static int no_memory(const struct sto_hbase__ids_io *io, size_t n, struct ts_error *err)
-{
-    return ts_error_set(err, TS_ELIMIT, "there is no memory to look up %zu names in table %s", n,
-                        io->c->table);
 }
 
 int sto_hbase__ids_read(struct sto_hbase__ids_io *io, struct ts_slice family, enum sto_remote_kind kind,
@@ -84,7 +83,7 @@ int sto_hbase__ids_read(struct sto_hbase__ids_io *io, struct ts_slice family, en
         if (sto_thrift_batch_end(&io->r) < 0)
             return no_memory(io, i - first, err);
         TS_TRY(sto_hbase_call(io->s, &io->r, &reply, NULL, err));
-        TS_TRY(values(io, &reply, first, i - first, got, arg, err));
+        TS_TRY(values(io, &reply, first, i - first, row, got, arg, err));
         atomic_fetch_add_explicit(&io->c->n_lookups, i - first, memory_order_relaxed);
     }
     return 0;
@@ -143,7 +142,7 @@ uint32_t sto_hbase__batch_name(struct sto_hbase__batch *b, enum sto_remote_kind 
     struct sto_hbase__want *w = add(b, hash, kind);
     const struct sto_hbase__record *r = sto_hbase__records_by_name(&b->c->names, w->kind, name);
     w->name = name;
-    if (r && sto_hbase__is_fresh(r->seen_ms[STO_HBASE__BY_NAME], b->now_ms)) {
+    if (r && sto_hbase__is_fresh(b->c, r->seen_ms[STO_HBASE__BY_NAME], b->now_ms)) {
         w->id = r->number;
         w->seen_ms = r->seen_ms[STO_HBASE__BY_NAME];
         w->state = STO_HBASE__KNOWN;
@@ -172,7 +171,7 @@ uint32_t sto_hbase__batch_id(struct sto_hbase__batch *b, enum sto_remote_kind ki
     w->id = id;
     if (id == 0 || id > sto_hbase_width_max(sto_hbase_uid_width(&b->c->schema, kind)))
         w->state = STO_HBASE__ABSENT;
-    else if (r && sto_hbase__is_fresh(r->seen_ms[STO_HBASE__BY_NUMBER], b->now_ms) &&
+    else if (r && sto_hbase__is_fresh(b->c, r->seen_ms[STO_HBASE__BY_NUMBER], b->now_ms) &&
              keep_name(b, w, (struct ts_slice){r->bytes, r->n}) == 0)
         w->state = STO_HBASE__KNOWN;
     return (uint32_t)(w - b->list);
@@ -217,10 +216,11 @@ static int got_id(void *arg, size_t i, struct ts_slice value, struct ts_error *e
     struct sto_hbase__want *w = &q->b->list[q->items[i]];
     w->state = value.p ? STO_HBASE__KNOWN : STO_HBASE__ABSENT;
     if (value.p && sto_hbase_uid_parse(&q->b->c->schema, q->kind, value, &w->id, err) < 0) {
+        w->state = STO_HBASE__DAMAGED;
         ts_error_wrap(err, "the name \"%.*s\" in table %s", TS_SHOWN(w->name, SHOWN_BYTES), q->b->c->table);
         if (err)
-            err->code = TS_EBACKEND;
-        return TS_EBACKEND;
+            err->code = q->b->spares ? 0 : TS_EBACKEND;
+        return q->b->spares ? 0 : TS_EBACKEND;
     }
     w->seen_ms = q->b->now_ms;
     return 0;

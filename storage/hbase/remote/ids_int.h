@@ -24,6 +24,7 @@ struct sto_hbase_id_cache {
         [STO_HBASE__N_KINDS]; /* one thread at a time: others would waste numbers on the same names */
     int64_t full_ms
         [STO_HBASE__N_KINDS]; /* when the last id of the kind was found assigned; INT64_MIN = not known */
+    int64_t distrusted_ms;    /* what HBase said until then is read again; INT64_MIN = nothing */
     struct ts_tally tally;    /* memory of both tables */
     struct sto_hbase__records names;
     struct sto_hbase__records series; /* number at the caller to TSUID */
@@ -32,10 +33,10 @@ struct sto_hbase_id_cache {
     _Atomic uint64_t n_unused;        /* numbers that were reserved, and not used */
 };
 
-/* Is what HBase said at seen_ms to be used without reading it again? */
-static inline bool sto_hbase__is_fresh(int64_t seen_ms, int64_t now_ms)
+/* Is what HBase said at seen_ms to be used without reading it again? The mutex must be held. */
+static inline bool sto_hbase__is_fresh(const struct sto_hbase_id_cache *c, int64_t seen_ms, int64_t now_ms)
 {
-    return now_ms >= seen_ms && now_ms - seen_ms < STO_HBASE_IDS_VERIFY_MS;
+    return now_ms >= seen_ms && now_ms - seen_ms < STO_HBASE_IDS_VERIFY_MS && seen_ms > c->distrusted_ms;
 }
 
 /* --- requests (ids_batch.c) --- */
@@ -74,6 +75,7 @@ enum sto_hbase__want_state {
     STO_HBASE__ABSENT,  /* HBase does not have it */
     STO_HBASE__INVALID, /* no such name can be stored */
     STO_HBASE__FULL,    /* all ids of the kind are assigned */
+    STO_HBASE__DAMAGED, /* what HBase has of it is no id; of a batch that spares them alone */
 };
 
 /* A name or an id of a batch. */
@@ -100,6 +102,7 @@ struct sto_hbase__batch {
     size_t n_refs;
     struct ts_buf *names; /* by id: receives the names; NULL = by name */
     int64_t now_ms;       /* when the call began */
+    bool spares;          /* a damaged name does not fail the batch */
 };
 /**
  * @param n_most  names or ids that may be added, and positions that refs has

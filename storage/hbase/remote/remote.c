@@ -35,6 +35,11 @@ static int h_time_range(struct sto_remote *r, const struct sto_remote_call *call
     return ts_error_set(err, TS_ENOTFOUND, "HBase does not know the time range of its points");
 }
 
+static void h_recheck(struct sto_remote *r)
+{
+    sto_hbase_ids_distrust(sto_hbase_of(r)->ids);
+}
+
 static void h_status(struct sto_remote *r, void (*each)(void *arg, const char *name, uint64_t value),
                      void *arg)
 {
@@ -58,6 +63,8 @@ static const struct sto_remote_ops OPS = {
     .rename = sto_hbase__rename,
     .cell_get = sto_hbase__cell_get,
     .cell_cas = sto_hbase__cell_cas,
+    .recheck = h_recheck,
+    .trees = sto_hbase__trees,
     .status = h_status,
     .check = sto_hbase__check,
 };

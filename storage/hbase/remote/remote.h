@@ -3,6 +3,7 @@
  *
  *   points        table data, family t         ship.c, delete.c, fetch.c
  *   histograms    the same                     ship_histogram.c, fetch_histogram.c
+ *   rollups       tables of their own          ship_rollup.c, fetch_rollup.c
  *   counters      table meta                   ship_counters.c
  *   names         table uid                    ids.h
  *   small cells   uid, meta, tree, data        cells.c
@@ -14,6 +15,7 @@
 #define STORAGE_HBASE_REMOTE_REMOTE_H
 
 #include "storage/hbase/remote/access.h"
+#include "storage/hbase/rollup_config.h"
 #include "storage/hbase/schema.h"
 #include "storage/remote.h"
 
@@ -46,6 +48,8 @@ struct sto_hbase_opts {
     size_t max_cached_ids;     /* names whose ids are kept in memory; 0 = 1,000,000 */
     /* id of the simple codec of histograms, 0 to 255; -1: there is none, so that histograms are refused, and not read */
     int histogram_codec;
+    /* tables of rollups; borrowed until the store is closed. NULL: there are none, so that rollups are refused, and not read */
+    const struct sto_hbase_rollups *rollups;
     enum sto_hbase_counters counters;
     bool sole_writer;        /* nobody else writes rows of the series of this store */
     bool compacts;           /* rows of hours that are over are written as one compacted column */
@@ -55,8 +59,10 @@ struct sto_hbase_opts {
 /** Check options that are all set: every rule but those of sizes of types and of memory. 0, or TS_EINVAL with one sentence that names the configuration
  * key. */
 int sto_hbase_opts_check(const struct sto_hbase_opts *opts, struct ts_error *err);
-/** Check names of tables, which differ. 0, or TS_EINVAL with one sentence that names the configuration key. */
-int sto_hbase_names_check(const struct sto_hbase_tables *names, struct ts_error *err);
+/** Check names of tables, which differ, but for a table of pre-aggregates, which may be that of the points. rollups: NULL = there are none. 0, or TS_EINVAL with
+ * one sentence that names the configuration key. */
+int sto_hbase_names_check(const struct sto_hbase_tables *names, const struct sto_hbase_rollups *rollups,
+                          struct ts_error *err);
 /**
  * Nothing is connected or read: an HBase that is away is no error.
  *
@@ -65,5 +71,22 @@ int sto_hbase_names_check(const struct sto_hbase_tables *names, struct ts_error 
  * @return 0; TS_EINVAL with one sentence: an option is wrong
  */
 int sto_hbase_open(const struct sto_hbase_opts *opts, struct sto_remote **out, struct ts_error *err);
+
+#define STO_HBASE_SAMPLE_ROWS 64
+/* The first rows of the table of points. */
+struct sto_hbase_sample {
+    unsigned n_rows;
+    unsigned
+        n_odd; /* of these: with keys that no row of a series has by the widths and salts of the options */
+};
+#define STO_HBASE_SAMPLE_MIN 8u /* rows from which on keys say something about all */
+/** Do the keys say that the widths and salts are not those with which the table was made? */
+static inline bool sto_hbase_sample_is_odd(const struct sto_hbase_sample *s)
+{
+    return s->n_rows >= STO_HBASE_SAMPLE_MIN && s->n_odd > s->n_rows / 2;
+}
+/** Look at the keys of the first STO_HBASE_SAMPLE_ROWS rows. Errors of storage/remote.h. Blocks: one request. */
+int sto_hbase_sample_keys(struct sto_remote *r, const struct sto_remote_call *call,
+                          struct sto_hbase_sample *out, struct ts_error *err);
 
 #endif

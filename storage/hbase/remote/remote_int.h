@@ -22,6 +22,13 @@ struct sto_hbase__fetched {
     _Atomic uint64_t n_resumed;   /* scanners that were opened again after an error */
 };
 
+/* How many rows an hour of a metric has, as a scan has found that read all of them. */
+struct sto_hbase__density {
+    _Atomic uint64_t metric; /* id; 0 = free */
+    _Atomic uint64_t rows_of_hour;
+};
+#define STO_HBASE__DENSITIES 256u /* metric % this is the place of a metric; the last one is kept */
+
 struct sto_hbase {
     struct sto_remote remote; /* first member */
     struct sto_hbase_opts opts;
@@ -29,7 +36,8 @@ struct sto_hbase {
     struct sto_hbase_id_cache *ids;
     struct sto_hbase__sender *sender; /* threads that ship; ship.c */
     struct sto_remote_abilities abilities;
-    struct sto_hbase__fetched fetched; /* fetch.c */
+    struct sto_hbase__fetched fetched;                         /* fetch.c */
+    struct sto_hbase__density densities[STO_HBASE__DENSITIES]; /* the same */
 };
 static inline struct sto_hbase *sto_hbase_of(struct sto_remote *r)
 {
@@ -64,6 +72,13 @@ int sto_hbase__cell_get(struct sto_remote *r, struct ts_slice key, const struct 
                         struct ts_buf *out, struct ts_error *err);
 int sto_hbase__cell_cas(struct sto_remote *r, struct ts_slice key, struct ts_slice expected,
                         struct ts_slice value, const struct sto_remote_call *call, struct ts_error *err);
+/* cells_tree.c: a tree's small cell, and which trees there are */
+int sto_hbase__tree_get(struct sto_hbase *h, uint16_t tree, const struct sto_remote_call *call,
+                        struct ts_buf *out, struct ts_error *err);
+int sto_hbase__tree_cas(struct sto_hbase *h, uint16_t tree, struct ts_slice expected, struct ts_slice value,
+                        const struct sto_remote_call *call, struct ts_error *err);
+int sto_hbase__trees(struct sto_remote *r, const struct sto_remote_call *call,
+                     bool (*each)(void *arg, uint16_t id), void *arg, struct ts_error *err);
 /* check.c */
 int sto_hbase__check(struct sto_remote *r, bool repair, const struct sto_remote_call *call,
                      void (*found)(void *arg, const char *text), void *arg, struct ts_error *err);

@@ -10,9 +10,15 @@
  *   Other rows       The row is read, compared (change.h), and one mutateRow puts the new cells and deletes the contradicting ones by the timestamps
  *                    that were read. A reader sees the row before or after it. What another writer has put since the read is newer than these
  *                    timestamps and survives; a row without deletes is one put, which is atomic too.
+ *   Columns          A change of one point of a compacted column writes its other points anew, as they were read. It is made only if the column still has the
+ *                    bytes that were read (checkAndMutate); otherwise the row is read again. If several columns of a row are written anew, one of them is
+ *                    compared. Other programs do not compare: an OpenTSDB that compacts the row at that moment may write again what it has read.
  *   Who wins         The change is looked at afterwards: if another writer came between at the same time, the newest cell stays and the others are
  *                    deleted in the same way. All writers that do this choose the same cell.
- *   Timestamps       HBase assigns those of fresh rows. A delete hides cells of its qualifier with its timestamp or an older one, also those that are put
+ *   Timestamps       Those of fresh rows are the time at which their shipment was begun here. If HBase assigned them, a request that a gateway executes
+ *                    after its connection was given up, when the same times have been shipped again, would be the newest. Before our own writes the clock of
+ *                    this machine decides; beside other writers that of HBase's servers does, which HBase itself wants to agree within half a minute.
+ *                    A delete hides cells of its qualifier with its timestamp or an older one, also those that are put
  *                    later, perhaps within the same millisecond. So the puts of a change have a timestamp of ours: now, and in any case greater than all
  *                    that were read. As every delete comes with such a put, a timestamp above all cells that are seen is above all deletes too,
  *                    whatever the clocks of HBase's servers do. delete_range, which puts nothing, waits instead, and hides nothing of a row but the
@@ -20,8 +26,8 @@
  *                    again; a row that does not settle is refused, so that its points stay here.
  *   Repeats          A batch of puts repeats the same bytes. A merge that failed begins with the read again: whatever was executed is found equal.
  *                    After any error a row is complete, partly written at other times, or unchanged, and never contradicts itself.
- *   Not covered      A request that a gateway executes minutes after its connection was given up, when the same times were shipped again meanwhile:
- *                    its cells are the newest then.
+ *   Not covered      A request that a gateway executes after its connection was given up, when the points were deleted meanwhile: they are there again.
+ *                    A fresh row that HBase took long ago, and that another program has deleted with a clock ahead of ours within that difference.
  *
  * Columns    Rows of a running hour have a cell for each point, which other writers overwrite without contradictions. Nobody else writes (sole_writer), or
  *            the hour is over (compacts): several points become one compacted column, and a row that is merged becomes one as a whole.

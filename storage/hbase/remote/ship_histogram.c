@@ -352,9 +352,8 @@ static int plan_groups(struct histograms *h, size_t from, size_t to, const struc
     for (size_t i = from; i < to; i++) {
         if (!h->groups[i].open)
             continue;
-        int rc = sto_thrift_row(&it, &row, err);
-        if (rc == 0)
-            return ts_error_set(err, TS_ECORRUPT, "HBase's reply to getMultiple lacks rows");
+        struct ts_slice key = {(const char *)h->groups[i].key, h->groups[i].n_key};
+        int rc = sto_hbase_asked_row(&it, key, &row, err);
         int64_t n = rc < 0 ? rc : sto_hbase__row_cells(&row, &w->cells, &w->cap_cells, h->memory, err);
         if (n < 0)
             return (int)n;
@@ -369,7 +368,7 @@ static int send_changes(struct histograms *h, struct ts_error *err)
     struct sto_thrift_request *all[MOST_REQUESTS];
     for (size_t i = 0; i < h->n_changes; i++)
         all[i] = &h->changes[i];
-    return sto_hbase__send_all(&h->w->session, all, h->n_changes, &h->refused, &h->final, err);
+    return sto_hbase__send_all(&h->w->session, all, h->n_changes, NULL, &h->refused, &h->final, err);
 }
 
 static void refuse(struct histograms *h, size_t from, size_t to, bool open_alone, const struct ts_error *why)
@@ -424,12 +423,16 @@ static int settle_again(struct histograms *h, size_t from, size_t to, struct ts_
         rc = settle(h, from, to, &why);
         if (rc == 0)
             return 0;
-        why.code = rc;
-        if (to - from > 1 && (rc == TS_ELIMIT || h->refused)) {
+        why.code = rc = rc == TS_ENOMEM ? TS_ELIMIT : rc;
+        if (to - from > 1 && (rc == TS_ELIMIT || rc == TS_EINVAL || h->refused)) {
             TS_TRY(settle_again(h, from, middle, err));
             return settle_again(h, middle, to, err);
         }
-        if (h->refused) {
+        bool too_large = rc == TS_ELIMIT && !sto_hbase__is_memory_short(h->w);
+        if (too_large)
+            ts_error_wrap(&why, "the row in HBase is too large to be changed");
+        if (h->refused || too_large ||
+            rc == TS_EINVAL) { /* the last: a stored cell has counts that no histogram here can have */
             why.code = TS_EINVAL;
             refuse(h, from, to, false, &why);
             return 0;

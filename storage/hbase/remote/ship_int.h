@@ -53,6 +53,7 @@ struct sto_hbase__worker {
     const struct sto_shipment *s; /* being sent */
     size_t at_row;                /* next row to be divided */
     uint32_t at_point;            /* next point of it */
+    int64_t stamp_ms;             /* timestamp of the fresh rows of the shipment */
     size_t last_refused;          /* row that `refused` was called for last; SIZE_MAX = none */
 
     struct sto_hbase__piece pieces[STO_HBASE__CHUNK];
@@ -124,20 +125,32 @@ void sto_hbase__ship_counters(struct sto_hbase__worker *w);
 /** Send the rows of the shipment that are buckets of histograms. Errors as sto_hbase__ship_now. */
 int sto_hbase__ship_histograms(struct sto_hbase__worker *w, struct ts_error *err);
 
+/* ship_rollup.c */
+/** Send the rows of the shipment that are rollups or pre-aggregates. Errors as sto_hbase__ship_now. */
+int sto_hbase__ship_rollups(struct sto_hbase__worker *w, struct ts_error *err);
+
 /* ship_merge.c */
 /** Read, merge and change the rows of known[0..n_known). Errors as sto_hbase__ship_now. */
 int sto_hbase__ship_merge(struct sto_hbase__worker *w, struct ts_error *err);
-/** Encode a planned change of a row: puts in `put` if there are no deletes (of a batch that was begun), otherwise one mutateRow in change. ts_ms: of the
- * puts; 0 = HBase assigns it. Returns whether change was used. */
-bool sto_hbase__encode_change(struct sto_hbase *h, struct sto_hbase_change *c, struct ts_slice key,
+/** Encode a planned change of a row of a table: puts in `put` if there are no deletes and no guard (of a batch that was begun), otherwise one mutateRow, or
+ * with a guard one checkAndMutate, in change. ts_ms: of the puts; 0 = HBase assigns it. Returns whether change was used. */
+bool sto_hbase__encode_change(struct ts_slice table, struct sto_hbase_change *c, struct ts_slice key,
                               int64_t ts_ms, struct sto_thrift_request *put,
                               struct sto_thrift_request *change);
+/** Free the memory of changes and appends that few rows need. */
+void sto_hbase__trim(struct sto_hbase__worker *w);
+/** Do others hold the memory that a row needs, so that it may fit later? If not, it never will. */
+bool sto_hbase__is_memory_short(const struct sto_hbase__worker *w);
 /** The cells of family t of a row that was read; cells, cap: grown as needed, uncounted parts are those of the reply. Returns how many, or an error. */
 int64_t sto_hbase__row_cells(struct sto_thrift_row *row, struct sto_hbase_cell **cells, size_t *cap,
                              struct ts_budget *memory, struct ts_error *err);
-/** Send requests and wait for all replies. *out_last: that of the first failure. Errors of the Thrift2 layer. */
+/** The timestamp of the puts of a row: greater than the newest one that was read; INT64_MIN: nothing was. Such a row may have deletes: ours have timestamps
+ * that this clock has passed (delete.c), perhaps not yet HBase's. If the points are hidden all the same (again), by deletes of others, HBase assigns it (0). */
+int64_t sto_hbase__stamp(int64_t newest_ms, bool again);
+/** Send requests and wait for all replies. undone[n], may be NULL: true where a checkAndMutate has found another value. *out_refused, *out_final: what the
+ * first failure was. Errors of the Thrift2 layer. */
 int sto_hbase__send_all(struct sto_hbase_session *s, struct sto_thrift_request *const *requests, size_t n,
-                        bool *out_refused, bool *out_final, struct ts_error *err);
+                        bool *undone, bool *out_refused, bool *out_final, struct ts_error *err);
 /** May the same be tried again after this error? */
 static inline bool sto_hbase__is_passing(int rc, bool final)
 {

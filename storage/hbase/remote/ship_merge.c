@@ -9,7 +9,7 @@
 #define IN_FLIGHT 16 /* requests over a connection */
 #define ROUNDS                                                                                               \
     6 /* of changing and looking, at most: each further one needs another writer who came between */
-#define KEEPS_BYTES 65536u /* memory that a request keeps for the next one */
+#define KEEPS_BYTES 65536u /* memory that a request, or an array, keeps for the next one */
 
 /* --- steps --- */
 
@@ -26,33 +26,44 @@ int64_t sto_hbase__row_cells(struct sto_thrift_row *row, struct sto_hbase_cell *
     return rc < 0 ? rc : (int64_t)n;
 }
 
-bool sto_hbase__encode_change(struct sto_hbase *h, struct sto_hbase_change *c, struct ts_slice key,
+bool sto_hbase__encode_change(struct ts_slice table, struct sto_hbase_change *c, struct ts_slice key,
                               int64_t ts_ms, struct sto_thrift_request *put,
                               struct sto_thrift_request *change)
 {
     struct sto_thrift_put puts = {.row = key, .cells = c->puts, .n_cells = c->n_puts};
     struct sto_thrift_delete deletes = {
         .row = key, .columns = c->deletes, .n_columns = c->n_deletes, .type = STO_THRIFT_DELETE_COLUMNS};
+    struct sto_thrift_check check = {
+        .row = key, .family = STO_HBASE_FAMILY, .compare = STO_THRIFT_EQUAL, .qualifier = {NULL, 0}};
     struct sto_thrift_mutation steps[2];
     size_t n = 0;
     for (size_t i = 0; i < c->n_puts; i++) {
         c->puts[i].has_ts = ts_ms != 0;
         c->puts[i].ts_ms = ts_ms;
     }
-    if (!c->n_deletes) {
+    if (!c->n_deletes && !c->guard) {
         if (c->n_puts)
             sto_thrift_batch_put(put, &puts);
         return false;
     }
-    steps[n++] = (struct sto_thrift_mutation){.delete = &deletes};
+    if (c->n_deletes)
+        steps[n++] = (struct sto_thrift_mutation){.delete = &deletes};
     if (c->n_puts)
         steps[n++] = (struct sto_thrift_mutation){.put = &puts};
-    (void)sto_thrift_call_mutate_row(change, sto_hbase__table(h), key, steps, n);
+    if (n == 0) /* points for the append column alone */
+        return false;
+    if (c->guard) {
+        check.qualifier = c->guard->qualifier;
+        check.value = c->guard->value;
+        (void)sto_thrift_call_check_and_mutate(change, table, &check, steps, n);
+    } else {
+        (void)sto_thrift_call_mutate_row(change, table, key, steps, n);
+    }
     return true;
 }
 
 int sto_hbase__send_all(struct sto_hbase_session *s, struct sto_thrift_request *const *requests, size_t n,
-                        bool *out_refused, bool *out_final, struct ts_error *err)
+                        bool *undone, bool *out_refused, bool *out_final, struct ts_error *err)
 {
     size_t n_sent = 0, n_done = 0;
     int failed = 0;
@@ -66,6 +77,9 @@ int sto_hbase__send_all(struct sto_hbase_session *s, struct sto_thrift_request *
             n_sent += rc == 0;
         } else {
             rc = sto_thrift_client_receive(s->client, s->wait.cancel, &reply, NULL, &why);
+            if (undone)
+                undone[n_done] =
+                    rc == 0 && reply.call == STO_THRIFT_CHECK_AND_MUTATE && !sto_thrift_reply_bool(&reply);
             n_done++;
         }
         if (rc < 0 && !failed) {
@@ -88,8 +102,12 @@ struct unit {
     size_t n;
     uint8_t open[STO_HBASE__MERGE_ROWS]; /* of these, what is looked at in this round */
     size_t n_open;
-    bool refused, final; /* kind of the last failure */
-    bool was_empty;      /* a row had no points: deletes may hide what is put */
+    bool refused, final;                      /* kind of the last failure */
+    uint8_t change_of[STO_HBASE__MERGE_ROWS]; /* by number of a change of the round: its row; */
+    uint8_t append_of[STO_HBASE__MERGE_ROWS]; /* the same of an append */
+    bool stale
+        [STO_HBASE__MERGE_ROWS]; /* another writer has changed the row since it was read: nothing was written, and it is a new one */
+    bool was_empty; /* a row had no points: deletes may hide what is put */
 };
 
 static int read_rows(struct unit *u, struct sto_thrift_reply *reply, struct ts_error *err)
@@ -111,11 +129,9 @@ static int read_rows(struct unit *u, struct sto_thrift_reply *reply, struct ts_e
     return rc;
 }
 
-/* The timestamp of the puts of a row: greater than all that were read. An empty row may have deletes: ours have timestamps that this clock has
- * passed (delete.c), perhaps not yet HBase's. If the points are hidden all the same, by deletes of others, HBase assigns it (0). */
-static int64_t stamp(const struct sto_hbase__worker *w, size_t at, bool again)
+int64_t sto_hbase__stamp(int64_t newest_ms, bool again)
 {
-    int64_t newest_ms = w->newest_ms[at], now_ms = ts_clock_ms();
+    int64_t now_ms = ts_clock_ms();
     if (newest_ms == INT64_MIN)
         return again ? 0 : now_ms;
     return newest_ms >= now_ms ? newest_ms + 1 : now_ms;
@@ -142,12 +158,17 @@ static int plan_row(struct unit *u, size_t at, struct sto_thrift_row *row, bool 
         w->newest_ms[at] = w->change.newest_ms;
     if (!sto_hbase_change_writes(&w->change))
         return 0;
+    if (w->h->opts.sole_writer)
+        w->change.guard = NULL;
+    u->change_of[w->n_changes] = (uint8_t)at;
     u->was_empty |= w->newest_ms[at] == INT64_MIN;
     struct sto_thrift_request *r = &w->changes[w->n_changes];
-    w->n_changes += sto_hbase__encode_change(w->h, &w->change, key, stamp(w, at, again), &w->put, r);
+    w->n_changes += sto_hbase__encode_change(sto_hbase__table(w->h), &w->change, key,
+                                             sto_hbase__stamp(w->newest_ms[at], again), &w->put, r);
     if (w->change.append.n) {
         struct sto_thrift_cell cell = {
             .family = STO_HBASE_FAMILY, .qualifier = TS_SLICE_LIT("\5\0\0"), .value = w->change.append};
+        u->append_of[w->n_appends] = (uint8_t)at;
         (void)sto_thrift_call_append(&w->appends[w->n_appends++], sto_hbase__table(w->h),
                                      &(struct sto_thrift_put){.row = key, .cells = &cell, .n_cells = 1},
                                      false);
@@ -166,12 +187,10 @@ static int plan_rows(struct unit *u, const struct sto_thrift_reply *reply, bool 
     sto_thrift_batch_begin(&w->put, STO_THRIFT_PUT_MULTIPLE, sto_hbase__table(w->h));
     sto_thrift_items_init(&it, reply);
     for (size_t i = 0; i < u->n_open; i++) {
-        int rc = sto_thrift_row(&it, &row, err);
+        const struct sto_hbase__piece *p = &w->pieces[u->list[u->open[i]]];
+        int rc = sto_hbase_asked_row(&it, (struct ts_slice){(const char *)p->key, p->n_key}, &row, err);
         if (rc == 0)
-            return ts_error_set(err, TS_ECORRUPT, "HBase's reply to getMultiple has %zu rows instead of %zu",
-                                i, u->n_open);
-        if (rc > 0)
-            rc = plan_row(u, u->open[i], &row, again, err);
+            rc = plan_row(u, u->open[i], &row, again && !u->stale[u->open[i]], err);
         if (rc < 0)
             return rc;
         if (rc > 0)
@@ -186,24 +205,42 @@ static int send_changes(struct unit *u, struct ts_error *err)
 {
     struct sto_hbase__worker *w = u->w;
     struct sto_thrift_request *all[STO_HBASE__MERGE_ROWS + 1];
+    bool undone[STO_HBASE__MERGE_ROWS + 1] = {false};
     size_t n = 0;
     if (w->put.n_items)
         all[n++] = &w->put;
     for (size_t i = 0; i < w->n_changes; i++)
         all[n++] = &w->changes[i];
-    TS_TRY(sto_hbase__send_all(&w->session, all, n, &u->refused, &u->final, err));
+    TS_TRY(sto_hbase__send_all(&w->session, all, n, undone, &u->refused, &u->final, err));
+    memset(u->stale, 0, sizeof u->stale);
+    for (size_t i = 0; i < w->n_changes; i++)
+        u->stale[u->change_of[i]] = undone[n - w->n_changes + i];
     for (size_t i = n = 0; i < w->n_appends; i++)
-        all[n++] = &w->appends[i];
-    return sto_hbase__send_all(&w->session, all, n, &u->refused, &u->final, err);
+        if (!u->stale[u->append_of[i]])
+            all[n++] = &w->appends[i];
+    return sto_hbase__send_all(&w->session, all, n, NULL, &u->refused, &u->final, err);
 }
 
-static void trim(struct sto_hbase__worker *w)
+static void trim(struct sto_thrift_request *r)
+{
+    if (r->bytes.cap > KEEPS_BYTES)
+        ts_buf_release(&r->bytes);
+}
+
+/* What a large row has needed would count as the memory of others for every row that follows, also of other workers. */
+void sto_hbase__trim(struct sto_hbase__worker *w)
 {
     for (size_t i = 0; i < STO_HBASE__MERGE_ROWS; i++) {
-        if (w->changes[i].bytes.cap > KEEPS_BYTES)
-            ts_buf_release(&w->changes[i].bytes);
-        if (w->appends[i].bytes.cap > KEEPS_BYTES)
-            ts_buf_release(&w->appends[i].bytes);
+        trim(&w->changes[i]);
+        trim(&w->appends[i]);
+    }
+    trim(&w->put);
+    trim(&w->read);
+    if (w->cap_cells > KEEPS_BYTES / sizeof *w->cells) {
+        ts_budget_free(w->h->opts.access.memory, w->cells, w->cap_cells * sizeof *w->cells);
+        w->cells = NULL;
+        w->cap_cells = 0;
+        sto_hbase_change_release(&w->change);
     }
 }
 
@@ -244,10 +281,10 @@ static int merge(struct unit *u, struct ts_error *err)
 
 static int merge_again(struct sto_hbase__worker *w, const uint16_t *list, size_t n, struct ts_error *err);
 
-/* Do others hold the memory that a row needs, so that it may fit later? If not, it never will. */
-static bool is_memory_short(const struct sto_hbase__worker *w)
+bool sto_hbase__is_memory_short(const struct sto_hbase__worker *w)
 {
     const struct ts_budget *memory = w->h->opts.access.memory;
+    sto_thrift_client_trim(w->session.client); /* the reply is ours */
     return memory && memory->limit_bytes &&
            atomic_load_explicit(&memory->used_bytes, memory_order_relaxed) > memory->limit_bytes / 2;
 }
@@ -272,7 +309,7 @@ static int merge_again(struct sto_hbase__worker *w, const uint16_t *list, size_t
         }
         struct unit u = {.w = w, .list = list, .n = n};
         rc = merge(&u, &why);
-        trim(w);
+        sto_hbase__trim(w);
         if (rc == 0)
             return 0;
         rc = rc == TS_ENOMEM ? TS_ELIMIT : rc; /* a buffer that grows takes more than it needs */
@@ -281,7 +318,7 @@ static int merge_again(struct sto_hbase__worker *w, const uint16_t *list, size_t
             return divide(w, list, n, err); /* fewer rows make a smaller reply */
         if (u.refused && n > 1)
             return divide(w, list, n, err);
-        bool too_large = rc == TS_ELIMIT && !is_memory_short(w);
+        bool too_large = rc == TS_ELIMIT && !sto_hbase__is_memory_short(w);
         if (too_large)
             ts_error_wrap(&why, "the row in HBase is too large to be changed");
         if (u.refused || too_large) {

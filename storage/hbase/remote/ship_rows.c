@@ -1,6 +1,6 @@
 /*
  * ship_rows.c - a shipment: what cannot be stored is refused, fresh rows are put in batches, others are merged (ship_merge.c). Buckets of
- * histograms come last (ship_histogram.c).
+ * histograms (ship_histogram.c) and rollups (ship_rollup.c) come last.
  *
  * Batches    putMultiple of about 1,000 rows or 1 MiB; a few are in flight while the next one is encoded. One that fails is sent again by itself,
  *            and divided in halves if HBase refuses rows of it for good, until the refused rows are found; the others are stored
@@ -86,16 +86,16 @@ bool sto_hbase__refuses_rows(const struct sto_thrift_reply *reply)
 }
 
 /* Does another file send it? */
-static bool is_histogram(const struct sto_remote_row *row)
+static bool is_internal(const struct sto_remote_row *row)
 {
     struct sto_internal name;
-    return sto_internal_parse(row->series.metric, &name) && name.kind == STO_INTERNAL_HISTOGRAM;
+    return sto_internal_parse(row->series.metric, &name);
 }
 
 static int check_row(const struct sto_remote_row *row, struct ts_error *err)
 {
     if (row->series.metric.n && row->series.metric.p[0] == STO_INTERNAL_MARK)
-        return ts_error_set(err, TS_EINVAL, "rollups are not shipped to HBase; they stay here");
+        return ts_error_set(err, TS_EINVAL, "the internal metric is not one of rollups or histograms");
     if (row->hour < 0 || row->hour > STO_HBASE_MAX_HOUR)
         return sto_hbase_check_time(row->hour * TS_HOUR_MS, err);
     TS_TRY(sto_hbase_check_series(&row->series, err));
@@ -111,7 +111,7 @@ static bool next_piece(struct sto_hbase__worker *w, struct sto_hbase__piece *p, 
     for (; w->at_row < w->s->n; w->at_row++, w->at_point = 0) {
         const struct sto_remote_row *row = &w->s->rows[w->at_row];
         struct ts_error why = {0};
-        if (is_histogram(row))
+        if (is_internal(row))
             continue;
         if (w->at_point == 0 && check_row(row, &why) < 0) {
             sto_hbase__refuse(w, w->at_row, &why);
@@ -169,7 +169,8 @@ static int next_chunk(struct sto_hbase__worker *w, struct ts_error *err)
 /* --- fresh rows --- */
 
 /* Add the points of a piece to a request, as cells of their own. */
-static void put_single(struct sto_thrift_request *r, struct ts_slice key, const struct sto_cells *c)
+static void put_single(const struct sto_hbase__worker *w, struct sto_thrift_request *r, struct ts_slice key,
+                       const struct sto_cells *c)
 {
     struct sto_hbase_point points[CELLS_AT_ONCE];
     struct sto_thrift_cell cells[CELLS_AT_ONCE];
@@ -181,7 +182,9 @@ static void put_single(struct sto_thrift_request *r, struct ts_slice key, const 
             cells[n] = (struct sto_thrift_cell){
                 .family = STO_HBASE_FAMILY,
                 .qualifier = {(const char *)points[n].qualifier, points[n].n_qualifier},
-                .value = {(const char *)points[n].value, points[n].n_value}};
+                .value = {(const char *)points[n].value, points[n].n_value},
+                .ts_ms = w->stamp_ms,
+                .has_ts = true};
         }
         put.n_cells = n;
         sto_thrift_batch_put(r, &put);
@@ -196,8 +199,11 @@ static bool put_compacted(struct sto_hbase__worker *w, struct sto_thrift_request
     ts_buf_clear(&w->value);
     if (sto_hbase_encode_compacted(c, &w->qualifier, &w->value) < 0)
         return false;
-    struct sto_thrift_cell cell = {
-        .family = STO_HBASE_FAMILY, .qualifier = ts_buf_get(&w->qualifier), .value = ts_buf_get(&w->value)};
+    struct sto_thrift_cell cell = {.family = STO_HBASE_FAMILY,
+                                   .qualifier = ts_buf_get(&w->qualifier),
+                                   .value = ts_buf_get(&w->value),
+                                   .ts_ms = w->stamp_ms,
+                                   .has_ts = true};
     sto_thrift_batch_put(r, &(struct sto_thrift_put){.row = key, .cells = &cell, .n_cells = 1});
     return true;
 }
@@ -212,7 +218,7 @@ static size_t encode(struct sto_hbase__worker *w, struct sto_thrift_request *r, 
         struct ts_slice key = {(const char *)p->key, p->n_key};
         struct sto_cells c = sto_hbase__points(w, p);
         if (!p->as_one || !put_compacted(w, r, key, &c))
-            put_single(r, key, &c);
+            put_single(w, r, key, &c);
     }
     (void)sto_thrift_batch_end(r);
     return i;
@@ -322,7 +328,9 @@ static int send_chunks(struct sto_hbase__worker *w, struct ts_error *err)
         count_sent(w);
         sto_hbase__ship_counters(w);
     }
-    return rc < 0 ? rc : sto_hbase__ship_histograms(w, err);
+    if (rc == 0)
+        rc = sto_hbase__ship_histograms(w, err);
+    return rc < 0 ? rc : sto_hbase__ship_rollups(w, err);
 }
 
 int sto_hbase__ship_now(struct sto_hbase__worker *w, const struct sto_shipment *s,
@@ -330,6 +338,7 @@ int sto_hbase__ship_now(struct sto_hbase__worker *w, const struct sto_shipment *
 {
     TS_TRY(sto_hbase_begin(w->h->access, call, &w->session, err));
     w->s = s;
+    w->stamp_ms = ts_clock_ms();
     w->at_row = w->at_point = 0;
     w->last_refused = SIZE_MAX;
     int rc = send_chunks(w, err);

@@ -53,6 +53,7 @@ void sto_hbase_table_list_release(struct sto_hbase_table_list *list)
 {
     ts_arena_release(&list->arena);
     memset(list->tables, 0, sizeof list->tables);
+    list->n = 0;
 }
 
 static int take(struct sto_hbase_table_list *list, size_t n, size_t size, void **out, struct ts_error *err)
@@ -172,6 +173,41 @@ static struct sto_thrift_family family(const struct sto_hbase_create *want, stru
                                       .ttl_s = ttl_s ? ttl_s : INT32_MAX};
 }
 
+/* Add a table of rollups, unless it is there. interval "": the default one. */
+static int plan_rollup(const struct sto_hbase_create *want, const char *name, const char *kind,
+                       const char *interval, struct sto_hbase_table_list *out, struct ts_error *err)
+{
+    char text[64];
+    struct ts_slice kept = ts_slice_str(name), role = {text, 0};
+    for (size_t i = 0; i < out->n; i++)
+        if (!strcmp(out->tables[i].name, name))
+            return 0;
+    role.n = (size_t)snprintf(text, sizeof text, "%s%s%s", kind, *interval ? " " : "", interval);
+    TS_TRY(keep(out, &kept, err));
+    TS_TRY(keep(out, &role, err));
+    struct sto_hbase_table *t = &out->tables[out->n++];
+    *t = (struct sto_hbase_table){.role = role.p,
+                                  .name = kept.p,
+                                  .difference = "",
+                                  .n_wanted = 1,
+                                  .splits = out->tables[0].splits,
+                                  .n_splits = out->tables[0].n_splits};
+    t->wanted[0] = family(want, TS_SLICE_LIT("t"), 1, 0);
+    return 0;
+}
+
+static int plan_rollups(const struct sto_hbase_create *want, struct sto_hbase_table_list *out,
+                        struct ts_error *err)
+{
+    const struct sto_hbase_rollups *r = want->rollups;
+    TS_TRY(plan_rollup(want, r->pre_table, "pre-aggregate", "", out, err));
+    for (size_t i = 0; i < r->n; i++) {
+        TS_TRY(plan_rollup(want, r->intervals[i].table, "rollup", r->intervals[i].text, out, err));
+        TS_TRY(plan_rollup(want, r->intervals[i].pre_table, "pre-aggregate", r->intervals[i].text, out, err));
+    }
+    return 0;
+}
+
 int sto_hbase_tables_plan(const struct sto_hbase_create *want, struct sto_hbase_table_list *out,
                           struct ts_error *err)
 {
@@ -179,7 +215,8 @@ int sto_hbase_tables_plan(const struct sto_hbase_create *want, struct sto_hbase_
     const char *const names[] = {want->names.data, want->names.uid, want->names.tree, want->names.meta};
     struct sto_hbase_table *t = out->tables;
     TS_TRY(sto_hbase_schema_check(&want->schema, err));
-    TS_TRY(sto_hbase_names_check(&want->names, err));
+    TS_TRY(sto_hbase_names_check(&want->names, want->rollups, err));
+    out->n = STO_HBASE_N_TABLES;
     for (size_t i = 0; i < STO_HBASE_N_TABLES; i++) {
         struct ts_slice name = ts_slice_str(names[i]);
         TS_TRY(keep(out, &name, err));
@@ -191,7 +228,8 @@ int sto_hbase_tables_plan(const struct sto_hbase_create *want, struct sto_hbase_
     t[1].wanted[1] = family(want, TS_SLICE_LIT("name"), -1, 0);
     t[2].wanted[0] = family(want, TS_SLICE_LIT("t"), 1, 0);
     t[3].wanted[0] = family(want, TS_SLICE_LIT("name"), -1, 0);
-    return plan_splits(want, out, err);
+    TS_TRY(plan_splits(want, out, err));
+    return want->rollups ? plan_rollups(want, out, err) : 0;
 }
 
 /* --- what differs --- */
@@ -349,7 +387,7 @@ static int look(struct sto_hbase_session *s, struct sto_thrift_request *r, struc
 static int look_all(struct sto_hbase_session *s, struct sto_thrift_request *r,
                     struct sto_hbase_table_list *list, struct ts_error *err)
 {
-    for (size_t i = 0; i < STO_HBASE_N_TABLES; i++)
+    for (size_t i = 0; i < list->n; i++)
         TS_TRY(look(s, r, list, &list->tables[i], err));
     return 0;
 }
@@ -390,7 +428,7 @@ static int create(struct sto_hbase_session *s, struct sto_thrift_request *r, str
 static int create_all(struct sto_hbase_session *s, struct sto_thrift_request *r,
                       struct sto_hbase_table_list *list, struct ts_error *err)
 {
-    for (size_t i = 0; i < STO_HBASE_N_TABLES; i++)
+    for (size_t i = 0; i < list->n; i++)
         TS_TRY(create(s, r, &list->tables[i], err));
     return look_all(s, r, list, err);
 }
@@ -415,7 +453,7 @@ int sto_hbase_tables_look(struct sto_hbase_access *a, const struct sto_remote_ca
                           struct sto_hbase_table_list *list, struct ts_error *err)
 {
     TS_TRY(with_session(a, call, list, look_all, err));
-    for (size_t i = 0; i < STO_HBASE_N_TABLES; i++)
+    for (size_t i = 0; i < list->n; i++)
         list->tables[i].existed = list->tables[i].exists;
     return 0;
 }

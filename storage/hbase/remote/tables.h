@@ -1,5 +1,5 @@
 /*
- * tables.h - creates OpenTSDB's four tables in HBase, and says in which state they are.
+ * tables.h - creates OpenTSDB's tables in HBase, and says in which state they are.
  *
  * Families and attributes are those of OpenTSDB's script, except that nothing is compressed unless it is requested, because HBase does not bring the
  * codec of that script (LZO):
@@ -8,8 +8,10 @@
  *   uid    id, name   HBase's number of versions
  *   tree   t          one version
  *   meta   name       HBase's number of versions
+ *   those of rollups  as data, without TTL: t, one version
  *
- * all with Bloom filters of rows and the data block encoding DIFF. Only the data table is divided into regions beforehand. A table that exists is never
+ * all with Bloom filters of rows and the data block encoding DIFF. Only the data table and those of rollups, whose keys begin as its keys do, are divided into
+ * regions beforehand. A table that exists is never
  * changed; what differs from the request is reported.
  *
  * Threads    plain functions: several may run at the same time, each with an output of its own
@@ -23,12 +25,13 @@
 #include "base/mem.h"
 #include "storage/hbase/remote/remote.h"
 
-#define STO_HBASE_N_TABLES         4
+#define STO_HBASE_N_TABLES         4 /* data, uid, tree, meta; those of rollups come after them */
+#define STO_HBASE_MAX_TABLES       (STO_HBASE_N_TABLES + 1 + 2 * STO_HBASE_ROLLUP_INTERVALS)
 #define STO_HBASE_MAX_REGIONS      100000 /* that a table is created with; HBase itself bears far fewer a server */
 #define STO_HBASE_MAX_SPLIT_BYTES  64 /* of a split key */
 #define STO_HBASE_MAX_FAMILY_COUNT 2  /* of OpenTSDB's tables */
 
-/* Where the data table is divided. */
+/* Where the data table and those of rollups are divided. */
 enum sto_hbase_split {
     STO_HBASE_SPLIT_NONE,   /* one region */
     STO_HBASE_SPLIT_SALT,   /* a region for each salt bucket */
@@ -38,8 +41,9 @@ enum sto_hbase_split {
 
 /* What is requested; STO_HBASE_CREATE_DEFAULT and names. Everything is borrowed until return. */
 struct sto_hbase_create {
-    struct sto_hbase_tables names;  /* of the tables */
-    struct sto_hbase_schema schema; /* for the split keys */
+    struct sto_hbase_tables names;           /* of the tables */
+    const struct sto_hbase_rollups *rollups; /* their tables; NULL: there are none */
+    struct sto_hbase_schema schema;          /* for the split keys */
     enum sto_hbase_split split;
     uint64_t n_metrics;          /* SPLIT_METRIC: ids that are expected */
     uint32_t n_ranges;           /* SPLIT_METRIC: regions for them, or for each salt bucket */
@@ -60,7 +64,7 @@ struct sto_hbase_create {
 
 /* A table. Everything is owned by the arena of struct sto_hbase_table_list. */
 struct sto_hbase_table {
-    const char *role; /* "data", "uid", "tree", "meta"; static */
+    const char *role; /* "data", "uid", "tree", "meta", "rollup 1h", "pre-aggregate", "pre-aggregate 1h" */
     const char *name;
     bool existed; /* before the call */
     bool exists;  /* after it */
@@ -76,10 +80,11 @@ struct sto_hbase_table {
     struct sto_thrift_region *regions; /* n_regions of them, by their start, as HBase has them now */
     size_t n_regions;
 };
-/* The four tables. */
+/* The tables, each once. */
 struct sto_hbase_table_list {
-    struct sto_hbase_table tables[STO_HBASE_N_TABLES]; /* data, uid, tree, meta */
-    struct ts_arena arena;                             /* private: their memory */
+    struct sto_hbase_table tables[STO_HBASE_MAX_TABLES]; /* data, uid, tree, meta, those of rollups */
+    size_t n;              /* at least STO_HBASE_N_TABLES after sto_hbase_tables_plan */
+    struct ts_arena arena; /* private: their memory */
 };
 void sto_hbase_table_list_init(struct sto_hbase_table_list *list, struct ts_budget *memory);
 /** Free all memory; idempotent. */

@@ -76,6 +76,13 @@ static void put_optional(struct ts_buf *out, int16_t id, struct ts_slice bytes)
         sto_thrift_put_bytes(out, id, bytes);
 }
 
+/* A filter, if there is one: HBase refuses an empty text. */
+static void put_filter(struct ts_buf *out, int16_t id, struct ts_slice filter)
+{
+    if (filter.n)
+        sto_thrift_put_bytes(out, id, filter);
+}
+
 /* A list whose length comes from a caller; false: it is too long to be sent. */
 static bool put_structs(struct ts_buf *out, int16_t id, size_t n)
 {
@@ -142,7 +149,8 @@ static void put_get(struct ts_buf *out, const struct sto_thrift_get *get)
     put_time_range(out, 4, s);
     if (s->max_versions)
         sto_thrift_put_i32(out, 5, s->max_versions);
-    put_optional(out, 6, s->filter);
+    put_filter(out, 6, s->filter);
+    put_filter(out, 15, s->filter_bytes);
     sto_thrift_put_stop(out);
 }
 
@@ -318,7 +326,7 @@ static void put_scan(struct ts_buf *out, const struct sto_thrift_scan *scan)
     if (s->max_versions)
         sto_thrift_put_i32(out, 5, s->max_versions);
     put_time_range(out, 6, s);
-    put_optional(out, 7, s->filter);
+    put_filter(out, 7, s->filter);
     if (scan->batch_cells)
         sto_thrift_put_i32(out, 8, scan->batch_cells);
     if (scan->reversed)
@@ -327,6 +335,7 @@ static void put_scan(struct ts_buf *out, const struct sto_thrift_scan *scan)
         sto_thrift_put_bool(out, 12, false);
     if (scan->limit_rows)
         sto_thrift_put_i32(out, 15, scan->limit_rows);
+    put_filter(out, 18, s->filter_bytes);
     sto_thrift_put_stop(out);
 }
 

@@ -105,6 +105,9 @@ struct sto_thrift_select {
     int64_t from_ts_ms;     /* timestamps from this one ... */
     int64_t to_ts_ms;       /* ... to before this one; 0 = any timestamps */
     struct ts_slice filter; /* in HBase's filter language; optional */
+    /* The same filter as a message of HBase's protocol buffers, which can say more; optional. Gateways that know it (HBase 2.2 and later) use it
+     * instead of `filter`, others leave it alone */
+    struct ts_slice filter_bytes;
 };
 struct sto_thrift_get {
     struct ts_slice row;

@@ -1,13 +1,13 @@
 /* Labels, files, filters, and what the other views make of answers. */
 import assert from "node:assert/strict";
 import test from "node:test";
-import {aggregatorFor} from "../../../tsd/page/www/catalog.js";
+import {aggregatorFor} from "../../../tsd/page/www/kind.js";
 import {hourLabel, labelsOf, neat, tenth, weekdayLabel} from "../../../tsd/page/www/labels.js";
 import {keysOf, latestRows, selection} from "../../../tsd/page/www/latest.js";
 import {growth, knownColumns} from "../../../tsd/page/www/metrics.js";
 import {toCsv, toJson} from "../../../tsd/page/www/sheet.js";
 import {curveQuery, curvesOf, exploreLink} from "../../../tsd/page/www/start_model.js";
-import {PARTS} from "../../../tsd/page/www/status_parts.js";
+import {PARTS, queryWords} from "../../../tsd/page/www/status_parts.js";
 import {filterWords, readFilter, withFilter, writeFilter} from "../../../tsd/page/www/totals_filter.js";
 import {fieldOf} from "../../../tsd/page/www/totals_form.js";
 
@@ -81,6 +81,7 @@ test("rows of newest points", () => {
   const rows = latestRows([{metric: "m", tags: {b: "1", a: "2"}, dps: [[20, 5], [10, 4]]}, {metric: "m", tags: {c: "3"}, dps: []}]);
   assert.deepEqual(rows, [{tags: {b: "1", a: "2"}, ms: 20, value: 5, points: [[10, 4], [20, 5]]}]);
   assert.deepEqual(keysOf(rows), ["a", "b"]);
+  assert.deepEqual(keysOf([{tags: {dc: "x", host: "1"}}, {tags: {dc: "x", host: "2", a: "1"}}]), ["a", "host", "dc"]);
   assert.equal(selection("m", " {a=b} "), "m{a=b}");
   assert.equal(selection("m", ""), "m");
 });
@@ -96,4 +97,20 @@ test("only what the daemon knows of metrics becomes a column", () => {
 test("only what the daemon knows of its status becomes a part", () => {
   const s = {memory: [{account: "process", used: 1, limit: 2}], queries: {running: [], slow: []}, connections: {open: 7}, shards: [], times: {}, totals: null};
   assert.deepEqual(PARTS.filter(p => p.pick(s) !== null).map(p => p.key), ["queries", "memory", "connections"]);
+});
+
+test("a metric without points of the last day opens at its last ones", () => {
+  const now = Date.UTC(2026, 10, 26), last = Date.UTC(1995, 6, 28);
+  const at = (m, tags) => Object.fromEntries(new URLSearchParams(exploreLink(m, tags, now).slice(1)));
+  assert.deepEqual(at({metric: "web.hits", last: now - 3600e3}), {v: "explore", start: "1d-ago", m: "sum:web.hits"});
+  assert.deepEqual(at({metric: "web.hits"}, {host: "a"}), {v: "explore", start: "1d-ago", m: "sum:web.hits{host=a}"});
+  assert.deepEqual(at({metric: "web.hits", last}), {v: "explore", start: String(last - 864e5), end: String(last + 60000), m: "sum:web.hits"});
+});
+
+test("queries of the view Status in words", () => {
+  const text = JSON.stringify({startTime: 1795132800000, endTime: 1795136400000, queries: [{aggregator: "sum", metric: "web.hits", downsample: "15m-sum", rate: true,
+    filters: [{tagk: "host", filter: "a|b"}]}, {aggregator: "avg", metric: "m", downsample: null, rate: false, filters: []}]});
+  assert.match(queryWords(text, "UTC"), /^sum:15m-sum:rate:web.hits\{host=a\|b\}, avg:m, .*2026.* to .*2026/);
+  assert.equal(queryWords("lookup of m", "UTC"), "lookup of m");
+  assert.equal(queryWords("{\"m\":1}", "UTC"), "{\"m\":1}");
 });

@@ -56,17 +56,22 @@ test("no request asks for times later than now", () => {
 test("a range is compared with earlier ones that do not overlap it, over the same elapsed time", () => {
   const today = comparisons(spec({metric: "m", start: "today"}));
   assert.deepEqual(today.map(c => c.distance), ["1d", "1w", "1n", "1y"]);
-  assert.deepEqual([today[0].start, today[0].end], [at("2026-11-22T23:00:00Z"), at("2026-11-23T03:00:00Z")]);
-  assert.deepEqual([today[2].start, today[2].end], [at("2026-10-23T22:00:00Z"), at("2026-10-24T02:00:00Z")]); /* summer time */
+  assert.deepEqual([today[0].start, today[0].end], [at("2026-11-22T23:00:00Z"), at("2026-11-23T03:00:00Z") - 1]);
+  assert.deepEqual([today[2].start, today[2].end], [at("2026-10-23T22:00:00Z"), at("2026-10-24T02:00:00Z") - 1]); /* summer time */
   assert.deepEqual(comparisons(spec({metric: "m", start: "thismonth"})).map(c => c.distance), ["1n", "1y"]);
   assert.deepEqual(comparisons(spec({metric: "m", start: "lastmonth"})).map(c => c.distance), ["1n", "1y"]);
   assert.deepEqual(comparisons(spec({metric: "m", start: "2024-01-01"})), []);
 });
 
+test("days of the end of a month are compared with those that the month before has", () => {
+  const [, month] = comparisons(spec({metric: "m", start: "2026-03-29", end: "2026-03-30"})).slice(-3);
+  assert.deepEqual([month.distance, month.start, month.end], ["1n", at("2026-02-27T23:00:00Z"), at("2026-02-28T23:00:00Z") - 1]);
+});
+
 test("the day after a change of clocks is compared by the wall clock", () => {
   const s = specOf(name => ({metric: "m", start: "today"})[name] ?? "", [], {...known, now: at("2026-10-25T12:00:00Z")}); /* 13:00, 14 hours after midnight */
   const [day] = comparisons(s);
-  assert.deepEqual([day.start, day.end], [at("2026-10-23T22:00:00Z"), at("2026-10-24T11:00:00Z")]);
+  assert.deepEqual([day.start, day.end], [at("2026-10-23T22:00:00Z"), at("2026-10-24T11:00:00Z") - 1]);
 });
 
 test("a row opens its own range by the next smaller interval", () => {

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 static void test_buf__slices_compare_by_bytes(void **state)
 {
@@ -31,6 +32,44 @@ static void test_buf__slices_compare_by_bytes(void **state)
     assert_false(ts_slice_eq(a, ab));
     assert_true(ts_slice_is(ab, "ab"));
     assert_false(ts_slice_is(TS_SLICE_LIT("a\0b"), "a"));
+}
+
+static void test_buf__patterns_fit_whole_slices(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *pattern;
+        bool fits;
+    } rows[] = {
+        {"", "", true},
+        {"", "*", true},
+        {"", "?", false},
+        {"a", "", false},
+        {"abc", "abc", true},
+        {"abc", "ab", false},
+        {"abc", "abcd", false},
+        {"abc", "a?c", true},
+        {"abc", "*c", true},
+        {"abc", "a*", true},
+        {"abc", "**", true},
+        {"abc", "*b*", true},
+        {"abc", "*d*", false},
+        {"abab", "*ab", true},
+        {"aab", "*a?", true},
+        {"abcabd", "*ab?", true},
+        {"abcbc", "a*bc", true},
+        {"abcbd", "a*bc", false},
+        {"[a]", "[a]", true},
+        {"a", "[a]", false},
+        {"aaaaab", "*a*a*b", true},
+        {"aaaaa", "*a*a*b", false},
+        {"a*b", "a*b", true},
+        {"ABC", "abc", false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (ts_slice_fits(ts_slice_str(rows[i].text), ts_slice_str(rows[i].pattern)) != rows[i].fits)
+            fail_msg("%s and %s", rows[i].text, rows[i].pattern);
+    assert_false(ts_slice_fits(TS_SLICE_LIT("a\0b"), TS_SLICE_LIT("a")));
 }
 
 static void test_buf__utf8_cut_keeps_characters_whole(void **state)
@@ -179,6 +218,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_buf__slices_compare_by_bytes),
+        cmocka_unit_test(test_buf__patterns_fit_whole_slices),
         cmocka_unit_test(test_buf__utf8_cut_keeps_characters_whole),
         cmocka_unit_test(test_buf__appends_of_all_kinds_line_up),
         cmocka_unit_test(test_buf__grows_across_many_sizes),

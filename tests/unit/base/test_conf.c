@@ -322,7 +322,7 @@ static void test_conf__java_escapes_are_undone(void **state)
     assert_int_equal(t_load("tsd.network.bind = \\u00g0\n"), TS_EINVAL);
     t_expect_at("line 1: \\u needs four hex digits");
     assert_int_equal(t_load("tsd.network.port = lots\n"), TS_EINVAL);
-    t_expect_at("line 1: port is a whole number, from 1 to 65535, not \"lots\"");
+    t_expect_at("line 1, tsd.network.port: port is a whole number, from 1 to 65535, not \"lots\"");
 }
 
 static int t_count_property(void *arg, const char *name, struct ts_slice value, const struct ts_conf_key *key,

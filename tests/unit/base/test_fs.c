@@ -542,6 +542,31 @@ static void test_fs__paths_and_whether_they_are_there(void **state)
     ts_free(tmp);
 }
 
+/* A copy is another file, and so is one that was written over. */
+static void test_fs__an_identity_is_that_of_no_copy(void **state)
+{
+    (void)state;
+    struct ts_file *file;
+    uint64_t first, again, id;
+    assert_int_equal(fs->identity(fs, at("none"), &id, NULL), TS_ENOTFOUND);
+    assert_int_equal(id, 0);
+    assert_int_equal(ts_fs_write_atomic(fs, at("one"), "text", 4, NULL), 0);
+    assert_int_equal(ts_fs_write_atomic(fs, at("two"), "text", 4, NULL), 0);
+    assert_int_equal(fs->identity(fs, at("one"), &first, NULL), 0);
+    assert_int_equal(fs->identity(fs, at("two"), &id, NULL), 0);
+    assert_true(first != 0 && id != 0 && first != id);
+    assert_int_equal(fs->open(fs, at("one"), TS_OPEN_APPEND, &file, NULL), 0);
+    assert_int_equal(fs->identity(fs, at("one"), &again, NULL), 0);
+    assert_true(first == again);
+    for (int i = 0; i < 1000000 && first == again; i++) { /* times of files advance by milliseconds */
+        assert_int_equal(fs->truncate(file, 0, NULL), 0);
+        assert_int_equal(fs->append(file, "text", 4, NULL), 0);
+        assert_int_equal(fs->identity(fs, at("one"), &again, NULL), 0);
+    }
+    assert_true(first != again);
+    assert_int_equal(fs->close(file, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -562,6 +587,7 @@ int main(void)
         CASE(test_fs__atomic_write_leaves_old_or_new),
         CASE(test_fs__atomic_write_replaces_what_a_crash_left),
         CASE(test_fs__atomic_write_syncs_the_right_folder),
+        CASE(test_fs__an_identity_is_that_of_no_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,6 +91,16 @@ static inline int t_resolve_rc(struct sto_catalog *cat, const char *text, bool c
     return sto_series_resolve(cat, ts_slice_str(text), metric_len, tags, n, create, out, err);
 }
 
+/* A series of the daemon's own figures. */
+static inline int t_own_rc(struct sto_catalog *cat, const char *text, const struct sto_series **out,
+                           struct ts_error *err)
+{
+    struct sto_tag_text tags[300];
+    uint32_t metric_len;
+    size_t n = t_split(text, &metric_len, tags);
+    return sto_series_resolve_own(cat, ts_slice_str(text), metric_len, tags, n, out, err);
+}
+
 /* Series of a text, made if missing. */
 static inline const struct sto_series *t_series(struct sto_catalog *cat, const char *text)
 {

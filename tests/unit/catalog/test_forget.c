@@ -87,6 +87,27 @@ static void test_forget__is_found_nowhere_and_its_number_is_not_given_out_again(
     t_close(cat);
 }
 
+/* The number of own series follows when they are forgotten: no client gets more than the limit. */
+static void test_forget__own_series_give_their_places_back(void **state)
+{
+    (void)state;
+    struct sto_catalog *cat;
+    const struct sto_catalog_opts opts = {.dir = t_dir, .n_shards = 1, .max_series = 10};
+    const struct sto_series *s;
+    struct ts_error err = {0};
+    uint32_t keep[] = {0};
+    assert_int_equal(sto_catalog_open(ts_fs_real(), &opts, &cat, &err), 0);
+    assert_int_equal(t_own_rc(cat, "tsd.a host=h", &s, &err), 0);
+    assert_int_equal(t_own_rc(cat, "tsd.b host=h", &s, &err), 0);
+    make(cat, 0, 4);
+    assert_int_equal(stat_of(cat, "catalog.series_left"), 6);
+    assert_int_equal(forget_all_but(cat, keep, 1), 5);
+    assert_int_equal(stat_of(cat, "catalog.series_left"), 10);
+    make(cat, 1, 10);
+    assert_int_equal(t_resolve_rc(cat, "m pod=more", true, &s, &err), TS_ELIMIT);
+    t_close(cat);
+}
+
 /* A log that is mostly about what was forgotten is written anew, and still knows what was. */
 static void test_forget__a_checkpoint_knows_what_was_forgotten(void **state)
 {
@@ -289,6 +310,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T_CASE(test_forget__is_found_nowhere_and_its_number_is_not_given_out_again),
+        T_CASE(test_forget__own_series_give_their_places_back),
         T_CASE(test_forget__a_checkpoint_knows_what_was_forgotten),
         T_CASE(test_forget__who_asks_keeps_it),
         T_CASE(test_forget__memory_waits_for_readers),

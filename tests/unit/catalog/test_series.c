@@ -102,6 +102,62 @@ static void test_series__limit_names_its_key(void **state)
     t_close(cat);
 }
 
+static void series_left(void *arg, const char *name, uint64_t value)
+{
+    if (strcmp(name, "catalog.series_left") == 0)
+        *(uint64_t *)arg = value;
+}
+
+static uint64_t left_of(const struct sto_catalog *cat)
+{
+    uint64_t n = UINT64_MAX;
+    sto_catalog_stats(cat, series_left, &n);
+    return n;
+}
+
+/* As many series of the daemon itself as do not count, each one resolved twice. */
+static void make_own(struct sto_catalog *cat)
+{
+    const struct sto_series *s, *same;
+    struct ts_error err = {0};
+    char text[64];
+    for (unsigned i = 0; i < STO_OWN_SERIES_MAX; i++) {
+        (void)snprintf(text, sizeof(text), "tsd.%u host=h", i);
+        assert_int_equal(t_own_rc(cat, text, &s, &err), 0);
+        assert_int_equal(t_own_rc(cat, text, &same, &err), 0);
+        assert_ptr_equal(s, same);
+    }
+}
+
+static void test_series__own_ones_leave_the_limit_to_clients(void **state)
+{
+    (void)state;
+    struct sto_catalog *cat;
+    const struct sto_catalog_opts opts = {.dir = t_dir, .n_shards = 1, .max_series = 2};
+    struct ts_error err = {0};
+    const struct sto_series *s;
+    assert_int_equal(sto_catalog_open(ts_fs_real(), &opts, &cat, &err), 0);
+    t_series(cat, "tsd.0 host=h"); /* a client was first */
+    assert_int_equal(left_of(cat), 1);
+    make_own(cat);
+    assert_int_equal(left_of(cat), 2);
+    t_series(cat, "m a=1");
+    assert_int_equal(t_own_rc(cat, "tsd.further host=h", &s, &err), 0); /* counts as one of a client */
+    assert_int_equal(left_of(cat), 0);
+    assert_int_equal(t_resolve_rc(cat, "m a=2", true, &s, &err), TS_ELIMIT);
+    assert_non_null(strstr(err.text, "no more than 2 series (max_series)"));
+    assert_int_equal(t_own_rc(cat, "tsd.last host=h", &s, &err), TS_ELIMIT);
+    assert_int_equal(t_own_rc(cat, "tsd.7 host=h", &s, &err), 0);
+    t_close(cat);
+
+    /* which ones are own ones is learnt again */
+    assert_int_equal(sto_catalog_open(ts_fs_real(), &opts, &cat, &err), 0);
+    make_own(cat);
+    assert_int_equal(left_of(cat), 0);
+    assert_int_equal(t_resolve_rc(cat, "m a=2", true, &s, &err), TS_ELIMIT);
+    t_close(cat);
+}
+
 static void test_series__memory_is_limited(void **state)
 {
     (void)state;
@@ -275,6 +331,7 @@ int main(void)
         T_CASE(test_series__finding_makes_nothing),
         T_CASE(test_series__wrong_input_leaves_no_names),
         T_CASE(test_series__limit_names_its_key),
+        T_CASE(test_series__own_ones_leave_the_limit_to_clients),
         T_CASE(test_series__memory_is_limited),
         T_CASE(test_series__wrong_numbers_of_shards_are_refused),
         T_CASE(test_series__shards_are_even_and_local_numbers_dense),

@@ -132,11 +132,15 @@ static void test_fold__sums_of_numbers(void **state)
     } cases[] = {
         {{1, TS_NUM_INT, 0}, {2, TS_NUM_INT, 0}, 3, true},
         {{INT64_MAX, TS_NUM_INT, 0}, {INT64_MIN, TS_NUM_INT, 0}, -1, true},
-        {{INT64_MAX, TS_NUM_INT, 0}, {1, TS_NUM_INT, 0}, 9223372036854775808.0, false},
-        {{INT64_MIN, TS_NUM_INT, 0}, {-1, TS_NUM_INT, 0}, -9223372036854775808.0, false},
+        {{1, TS_NUM_DEC, 1}, {2, TS_NUM_DEC, 1}, 0.3, false}, /* as doubles they make 0.30000000000000004 */
+        {{1, TS_NUM_DEC, 22}, {1, TS_NUM_INT, 0}, 1, false},
+        {{1ll << 53, TS_NUM_DEC, 1},
+         {1, TS_NUM_DEC, 1},
+         900719925474099.375,
+         false}, /* rounded, as doubles are */
+        {{(1ll << 53) + 2, TS_NUM_INT, 0}, {5, TS_NUM_DEC, 1}, 9007199254740994.0, false},
         {{15, TS_NUM_DEC, 1}, {225, TS_NUM_DEC, 2}, 3.75, false},
         {{15, TS_NUM_DEC, 1}, {1, TS_NUM_INT, 0}, 2.5, false},
-        {{0x7fe0000000000000, TS_NUM_RAW, 0}, {0x7fe0000000000000, TS_NUM_RAW, 0}, __builtin_inf(), false},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct ts_num s = sto_num_add(cases[i].a, cases[i].b), r = sto_num_add(cases[i].b, cases[i].a);
@@ -144,6 +148,18 @@ static void test_fold__sums_of_numbers(void **state)
         assert_true(ts_num_double(r) == cases[i].sum);
         assert_int_equal(s.kind == TS_NUM_INT, cases[i].is_int);
     }
+    static const struct ts_num large[][2] = {
+        {{INT64_MAX, TS_NUM_INT, 0}, {1, TS_NUM_INT, 0}},
+        {{INT64_MIN, TS_NUM_INT, 0}, {-1, TS_NUM_INT, 0}},
+        {{0x7fe0000000000000, TS_NUM_RAW, 0}, {0x7fe0000000000000, TS_NUM_RAW, 0}},
+        {{STO_SUM_OVERFLOW, TS_NUM_RAW, 0}, {-5, TS_NUM_INT, 0}},
+        {{STO_SUM_OVERFLOW, TS_NUM_RAW, 0}, {15, TS_NUM_DEC, 1}},
+    };
+    for (size_t i = 0; i < sizeof(large) / sizeof(large[0]); i++)
+        for (unsigned k = 0; k < 2; k++) {
+            struct ts_num s = sto_num_add(large[i][k], large[i][1 - k]);
+            assert_true(s.m == STO_SUM_OVERFLOW && s.kind == TS_NUM_RAW);
+        }
     struct ts_num short_one =
         sto_num_add((struct ts_num){15, TS_NUM_DEC, 1}, (struct ts_num){225, TS_NUM_DEC, 2});
     assert_int_equal(short_one.kind, TS_NUM_DEC); /* and small on disk again */

@@ -314,52 +314,6 @@ static void test_manifest__a_flipped_byte_is_found(void **state)
     t_faultfs_free(f);
 }
 
-/* Bodies of records whose checksums are right. */
-static void test_manifest__unknown_versions_and_nonsense_are_refused(void **state)
-{
-    (void)state;
-    static const struct {
-        int want;
-        size_t n;
-        uint8_t b[32];
-    } cases[] = {
-        {0, 7, {1, 1, 16, 0, 0, 1, 0}},
-        {0, 10, {1, 2, 16, 0, 0, 1, 0, 0, 0, 0}},
-        {TS_EVERSION, 10, {1, 3, 16, 0, 0, 1, 0, 0, 0, 0}},      /* version 3 */
-        {TS_EVERSION, 10, {1, 2, 16, 0, 0, 1, 0, 0, 0, 5}},      /* more extensions than there are types */
-        {0, 14, {1, 2, 16, 3, 0, 1, 0, 0, 0, 1, 2, 1, 4, 0}},    /* hours that were sent */
-        {TS_EVERSION, 11, {1, 2, 16, 0, 0, 1, 0, 0, 0, 1, 5}},   /* an unknown one */
-        {TS_ECORRUPT, 10, {1, 2, 16, 0, 0, 1, 0, 0, 0, 1}},      /* cut */
-        {0, 15, {1, 2, 16, 3, 0, 1, 0, 0, 0, 1, 1, 1, 4, 0, 3}}, /* a ship mark */
-        {TS_ECORRUPT, 15, {1, 2, 16, 3, 0, 1, 0, 0, 0, 1, 1, 1, 4, 0, 4}}, /* above what is flushed */
-        {TS_EVERSION, 23, {1, 2, 16, 0, 0, 2, 0, 0, 1, 1, 1, 1,
-                           0, 0, 0,  0, 1, 1, 0, 9, 0, 1, 0}}, /* a family */
-        {TS_ECORRUPT, 9, {1, 2, 16, 0, 0, 1, 0, 0, 0}},        /* cut */
-        {TS_EVERSION, 3, {9, 1, 16}},                          /* unknown record */
-        {TS_ECORRUPT, 7, {2, 1, 0, 0, 0, 0, 0}},               /* an edit first */
-        {TS_ECORRUPT, 7, {1, 1, 0, 0, 0, 1, 0}},               /* no shards */
-        {TS_ECORRUPT, 8, {1, 1, 16, 0, 0, 1, 0, 0}},           /* a byte too many */
-        {TS_ECORRUPT, 6, {1, 1, 16, 0, 0, 1}},                 /* cut */
-        {TS_ECORRUPT, 7, {1, 1, 16, 0, 0, 1, 1}},              /* a file that is not there */
-        {TS_ECORRUPT, 12, {1, 1, 16, 0, 0, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f}}, /* very many files */
-        {TS_ECORRUPT, 11, {1, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 1, 0}},        /* too many shards */
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct t_faultfs *f = new_fs(1);
-        struct sto_reclog *log;
-        struct sto_manifest *m;
-        struct ts_error err = {0};
-        assert_int_equal(sto_reclog_open(t_faultfs_fs(f), PATH, "MANI", false, NULL, NULL, &log, NULL), 0);
-        assert_int_equal(sto_reclog_add(log, (struct ts_slice){(const char *)cases[i].b, cases[i].n}, NULL),
-                         0);
-        assert_int_equal(sto_reclog_close(log, NULL), 0);
-        assert_int_equal(open_it(f, true, false, &m, &err), cases[i].want);
-        assert_true(cases[i].want == 0 || (m == NULL && strstr(err.text, PATH)));
-        sto_manifest_close(m);
-        t_faultfs_free(f);
-    }
-}
-
 /* A manifest of version 1 is read, and the first edit makes it one of version 2; a cutoff goes back only when no file needs
  * it, and never into memory. */
 static void test_manifest__version_1_is_replaced_by_the_first_edit(void **state)
@@ -585,7 +539,6 @@ int main(void)
         cmocka_unit_test(test_manifest__a_log_that_is_mostly_dead_is_rewritten),
         cmocka_unit_test(test_manifest__every_cut_gives_an_earlier_state),
         cmocka_unit_test(test_manifest__a_flipped_byte_is_found),
-        cmocka_unit_test(test_manifest__unknown_versions_and_nonsense_are_refused),
         cmocka_unit_test(test_manifest__version_1_is_replaced_by_the_first_edit),
         cmocka_unit_test(test_manifest__a_bad_edit_after_a_good_state_is_refused),
         cmocka_unit_test(test_manifest__a_power_cut_at_any_call_leaves_the_old_or_the_new_state),

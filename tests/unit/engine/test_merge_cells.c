@@ -129,7 +129,7 @@ static void test_merge_cells__adds_find_their_put_or_stay(void **state)
     sto_cells_release(&out);
 }
 
-static void test_merge_cells__overflowing_adds_become_doubles(void **state)
+static void test_merge_cells__sums_beyond_64_bits_are_marked(void **state)
 {
     (void)state;
     static struct piece a, b;
@@ -142,8 +142,8 @@ static void test_merge_cells__overflowing_adds_become_doubles(void **state)
     struct sto_cells out = {0};
     sto_merge_cells(0, src, 2, true, &out);
     assert_int_equal(out.n, 2);
-    assert_int_not_equal(sto_meta_kind(out.meta[0]), TS_NUM_INT);
-    assert_true(ts_num_double(sto_cell_num(out.meta[0], out.m[0])) == -9223372036854775808.0);
+    assert_int_equal(sto_meta_kind(out.meta[0]), TS_NUM_RAW);
+    assert_int_equal(out.m[0], STO_SUM_OVERFLOW);
     expect(&out, 1, STO_OP_PUT, 2000, -1);
     assert_int_equal(sto_meta_kind(out.meta[1]), TS_NUM_INT);
     sto_cells_release(&out);
@@ -323,7 +323,7 @@ int main(void)
         cmocka_unit_test(test_merge_cells__newer_put_wins),
         cmocka_unit_test(test_merge_cells__disjoint_pieces_are_joined_in_time),
         cmocka_unit_test(test_merge_cells__adds_find_their_put_or_stay),
-        cmocka_unit_test(test_merge_cells__overflowing_adds_become_doubles),
+        cmocka_unit_test(test_merge_cells__sums_beyond_64_bits_are_marked),
         cmocka_unit_test(test_merge_cells__tombstones_cut_older_sources_only),
         cmocka_unit_test(test_merge_cells__random_pieces_at_once_and_in_steps),
         cmocka_unit_test(test_merge_cells__parts_of_an_hour),

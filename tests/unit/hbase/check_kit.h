@@ -20,7 +20,8 @@ static struct t_fetch t;
 #define PLAIN  ((struct sto_hbase_schema){3, 3, 3, 0, 20})
 #define SALTED ((struct sto_hbase_schema){3, 3, 3, 1, 20})
 
-static size_t max_reply_bytes; /* 0 = the default */
+static size_t max_reply_bytes;         /* 0 = the default */
+static struct ts_budget *check_memory; /* NULL: nothing is counted */
 
 static inline int64_t clock_ms(void)
 {
@@ -36,11 +37,13 @@ static inline void open_store(struct sto_hbase_schema schema)
     fake_hbase_create_opentsdb(t.fake);
     fake_hbase_set_clock(t.fake, OLD_MS);
     struct sto_thrift_gateway gateway = {"127.0.0.1", fake_hbase_port(t.fake)};
-    struct sto_hbase_opts opts = {
-        .access = {.gateways = &gateway, .n_gateways = 1, .max_reply_bytes = max_reply_bytes},
-        .schema = schema,
-        .now_ms = clock_ms,
-        .tables = STO_HBASE_TABLES_DEFAULT};
+    struct sto_hbase_opts opts = {.access = {.gateways = &gateway,
+                                             .n_gateways = 1,
+                                             .max_reply_bytes = max_reply_bytes,
+                                             .memory = check_memory},
+                                  .schema = schema,
+                                  .now_ms = clock_ms,
+                                  .tables = STO_HBASE_TABLES_DEFAULT};
     if (sto_hbase_open(&opts, &t.remote, &err) < 0)
         fail_msg("%s", err.text);
 }

@@ -11,6 +11,7 @@
 #include "tests/hbase/fake_hbase.h"
 #include "tests/unit/hbase/t_row.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,17 +180,36 @@ static inline void k_refused(void *arg, size_t row, const struct ts_error *err)
     r->why = *err;
     r->n_refused++;
 }
-/** Ship rows and wait. */
-static inline struct k_result k_ship_rows(const struct sto_remote_row *rows, size_t n)
+/** A call that ends after some milliseconds. */
+static inline struct sto_remote_call k_call_for(int64_t ms)
+{
+    return (struct sto_remote_call){.deadline_ns = ts_clock_mono_ns() + ms * 1000000};
+}
+/** Ship rows within the limits of a call (NULL: none), and wait. */
+static inline struct k_result k_ship_within(const struct sto_remote_row *rows, size_t n,
+                                            const struct sto_remote_call *call)
 {
     struct k_result r = {.mu = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
     struct sto_shipment s = {.rows = rows, .n = n, .refused = k_refused, .arg = &r};
-    k_remote->ops->ship(k_remote, &s, NULL, k_done, &r);
+    k_remote->ops->ship(k_remote, &s, call, k_done, &r);
     pthread_mutex_lock(&r.mu);
     while (!r.done)
         pthread_cond_wait(&r.cond, &r.mu);
     pthread_mutex_unlock(&r.mu);
     return r;
+}
+/** Ship rows and wait. */
+static inline struct k_result k_ship_rows(const struct sto_remote_row *rows, size_t n)
+{
+    return k_ship_within(rows, n, NULL);
+}
+/** Every getMultiple is answered with its rows in reverse order, until fake_hbase_heal. */
+static inline void k_reverse_rows(void)
+{
+    fake_hbase_inject(k_fake, (struct fake_hbase_plan){.fault = FAKE_HBASE_OTHER_ORDER,
+                                                       .of_call = true,
+                                                       .call = STO_THRIFT_GET_MULTIPLE,
+                                                       .n = UINT_MAX});
 }
 /** Ship points of the series; the call must succeed. */
 static inline void k_ship(int32_t hour, bool fresh, const char *points)

@@ -147,11 +147,137 @@ static void test_remote_check__rows_that_no_series_has(void **state)
     struct sto_hbase_check_result res = expect(0, "bad_key=3/0 wrong_salt=1/0 orphan=1/0");
     assert_int_equal(res.n_rows, 7);
     assert_int_equal(res.n_annotations, 2);
-    expect(STO_HBASE_FIX, "bad_key=3/0 wrong_salt=1/0 orphan=1/0");
+    expect(STO_HBASE_FIX, "bad_key=3/0 wrong_salt=1/1 orphan=1/0");
     /* a row of nine tags is one of OpenTSDB's, if its tsd.storage.max_tags permits it */
-    expect(FULL, "bad_key=3/2 wrong_salt=1/0 orphan=1/1");
-    expect(FULL, "bad_key=1/0 wrong_salt=1/0");
-    assert_int_equal(fake_hbase_cells(t.fake, "tsdb"), 4);
+    expect(FULL, "bad_key=3/2 orphan=1/1");
+    expect(FULL, "bad_key=1/0");
+    assert_int_equal(fake_hbase_cells(t.fake, "tsdb"), 3);
+    t_fetch_close(&t);
+}
+
+/* --- rows in the bucket of another series --- */
+
+static struct sto_hbase_check_result run_check(unsigned fixes)
+{
+    struct sto_hbase_check_result res = {0};
+    struct sto_hbase_check_opts o = STO_HBASE_CHECK_ALL;
+    struct ts_error err = {0};
+    o.fixes = fixes;
+    if (sto_hbase_check_data(t.remote, &o, NULL, &res, &err) < 0)
+        fail_msg("%s", err.text);
+    return res;
+}
+
+/* The key of the row of the test, in the wrong bucket. */
+static struct t_bytes wrong_key(uint32_t hour)
+{
+    struct t_bytes key = t_key(&t, T_PAIRS(1, 1), hour);
+    key.p[0] ^= 1;
+    return key;
+}
+
+static void test_remote_check__rows_move_to_the_bucket_of_their_series(void **state)
+{
+    static const struct {
+        const char *wrong[5], *right[5], *points;
+        size_t n_cells; /* afterwards */
+    } rows[] = {
+        {{"0000 01", "0010 02", "010000 7B7D"}, {NULL}, "0s=1 1s=2", 3},
+        {{"0000 01 @2", "0010 02 @1"}, {"0000 07 @1", "0010 08 @2", "0020 03"}, "0s=1 1s=8 2s=3", 3},
+        {{"00000010 010200"}, {"00000010 030400 @1"}, "0s=3 1s=4", 1},
+        {{APPENDS " 000001001002"}, {NULL}, "0s=1 1s=2", 1},
+        {{APPENDS " 000001001002 @1"}, {APPENDS " 001003002004 @2"}, "0s=1 1s=3 2s=4", 1},
+        {{APPENDS " 000001001002 @3"}, {APPENDS " 001003002004 @2", "0030 05"}, "0s=1 1s=2 2s=4 3s=5", 2},
+        {{"060000 0001", "F0007D00 05"}, {NULL}, "500ms=5", 2},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        open_store(SALTED);
+        t_fetch_names(&t, 1, 1, 1);
+        struct t_bytes wrong = wrong_key(10), right = t_key(&t, T_PAIRS(1, 1), 10);
+        for (size_t k = 0; k < 5 && rows[i].wrong[k]; k++)
+            put(&wrong, rows[i].wrong[k]);
+        for (size_t k = 0; k < 5 && rows[i].right[k]; k++)
+            put(&right, rows[i].right[k]);
+        struct sto_hbase_check_result res = run_check(0);
+        assert_int_equal(res.n_found[STO_HBASE_WRONG_SALT], 1);
+        res = run_check(STO_HBASE_FIX);
+        assert_int_equal(res.n_fixed[STO_HBASE_WRONG_SALT], 1);
+        res = run_check(STO_HBASE_FIX);
+        assert_int_equal(res.n_found[STO_HBASE_WRONG_SALT], 0);
+        assert_int_equal(fake_hbase_cells(t.fake, "tsdb"), rows[i].n_cells);
+        expect_points(10, rows[i].points);
+        t_fetch_close(&t);
+    }
+}
+
+/* What another writer does before a request of the move. */
+struct mover {
+    enum sto_thrift_call call;
+    struct t_bytes key;
+    const char *cell;
+    bool done;
+};
+
+static void write_while_moving(void *arg, const struct fake_hbase_request *r)
+{
+    struct mover *m = arg;
+    if (m->done || r->call != m->call || !r->table.n || !ts_slice_is(r->table, "tsdb"))
+        return;
+    m->done = true;
+    put(&m->key, m->cell);
+}
+
+static void test_remote_check__a_row_that_is_written_while_it_moves(void **state)
+{
+    (void)state;
+    struct mover m;
+    /* a later point in the old row stays for the next run */
+    open_store(SALTED);
+    t_fetch_names(&t, 1, 1, 1);
+    struct t_bytes wrong = wrong_key(10), right = t_key(&t, T_PAIRS(1, 1), 10);
+    put(&wrong, "0000 01");
+    m = (struct mover){STO_THRIFT_DELETE_SINGLE, wrong, "0000 09 @5", false};
+    fake_hbase_set_before(t.fake, write_while_moving, &m);
+    run_check(STO_HBASE_FIX);
+    assert_true(m.done);
+    fake_hbase_set_before(t.fake, NULL, NULL);
+    assert_int_equal(fake_hbase_cells(t.fake, "tsdb"), 2);
+    assert_int_equal(run_check(STO_HBASE_FIX).n_fixed[STO_HBASE_WRONG_SALT], 1);
+    expect_points(10, "0s=9");
+    assert_int_equal(fake_hbase_cells(t.fake, "tsdb"), 1);
+    t_fetch_close(&t);
+    /* an append to the new row between reading and writing: nothing is deleted, and the next run joins both */
+    open_store(SALTED);
+    t_fetch_names(&t, 1, 1, 1);
+    put(&wrong, APPENDS " 000001");
+    m = (struct mover){STO_THRIFT_CHECK_AND_PUT, right, APPENDS " 001002 @7", false};
+    fake_hbase_set_before(t.fake, write_while_moving, &m);
+    assert_int_equal(run_check(STO_HBASE_FIX).n_fixed[STO_HBASE_WRONG_SALT], 0);
+    assert_true(m.done);
+    fake_hbase_set_before(t.fake, NULL, NULL);
+    assert_int_equal(fake_hbase_cells(t.fake, "tsdb"), 2);
+    assert_int_equal(run_check(STO_HBASE_FIX).n_fixed[STO_HBASE_WRONG_SALT], 1);
+    expect_points(10, "0s=1 1s=2");
+    t_fetch_close(&t);
+    /* deletes of the past would hide what is moved */
+    open_store(SALTED);
+    t_fetch_names(&t, 1, 1, 1);
+    put(&wrong, "0000 01");
+    put(&right, "0000 07");
+    fake_hbase_set_clock(t.fake, OLD_MS + 100);
+    fake_hbase_delete(t.fake, "tsdb", t_slice(&right), "t", TS_SLICE_LIT("\0\0"));
+    assert_int_equal(run_check(STO_HBASE_FIX).n_fixed[STO_HBASE_WRONG_SALT], 0);
+    expect_points(10, "0s=1");
+    t_fetch_close(&t);
+    /* what was written just now is left alone */
+    open_store(SALTED);
+    t_fetch_names(&t, 1, 1, 1);
+    struct t_row now = {.n = 0};
+    t_row_add(&now, "0000 01");
+    fake_hbase_put(t.fake, "tsdb", t_slice(&wrong), "t", now.cell[0].qualifier, now.cell[0].value, NOW_MS);
+    struct sto_hbase_check_result res = run_check(STO_HBASE_FIX);
+    assert_true(res.n_fixed[STO_HBASE_WRONG_SALT] == 0 && res.n_too_new == 1);
     t_fetch_close(&t);
 }
 
@@ -215,6 +341,42 @@ static void test_remote_check__pages(void **state)
     assert_int_equal(res.n_rows, 3000);
     assert_int_equal(res.n_points, 2997);
     t_fetch_close(&t);
+}
+
+/* A row of so many cells that the memory of the check cannot hold what it makes of them, whatever it is that does not fit, is reported, and those
+ * around it are checked. */
+static void test_remote_check__rows_of_too_many_cells(void **state)
+{
+    (void)state;
+    uint64_t n_unreadable = 0, n_read = 0;
+    for (uint64_t half_mib = 7; half_mib < 30; half_mib++) {
+        struct ts_budget memory;
+        struct sto_hbase_check_opts opts = STO_HBASE_CHECK_ALL;
+        struct sto_hbase_check_result res = {0};
+        struct ts_error err = {0};
+        ts_budget_init(&memory, "hbase", "hbase_memory_bytes", NULL, half_mib << 19);
+        check_memory = &memory;
+        open_store(PLAIN);
+        t_fetch_names(&t, 1, 1, 1);
+        for (uint32_t hour = 10; hour < 30; hour++)
+            t_put(&t, T_PAIRS(1, 1), hour, "0005 010203");
+        struct t_bytes key = t_key(&t, T_PAIRS(1, 1), 20);
+        for (uint32_t i = 0; i < 20000; i++) {
+            uint8_t q[4] = {0xf0 | (uint8_t)(i >> 18), (uint8_t)(i >> 10), (uint8_t)(i >> 2),
+                            (uint8_t)(i << 6)};
+            fake_hbase_put(t.fake, "tsdb", t_slice(&key), "t", (struct ts_slice){(const char *)q, 4},
+                           TS_SLICE_LIT("\1"), 0);
+        }
+        if (sto_hbase_check_data(t.remote, &opts, NULL, &res, &err) < 0)
+            fail_msg("%llu bytes: %s", (unsigned long long)half_mib << 19, err.text);
+        uint64_t n = res.n_found[STO_HBASE_UNREADABLE_ROW];
+        assert_true(n < 2 && res.n_rows + n == 20);
+        n_unreadable += n;
+        n_read += n == 0;
+        t_fetch_close(&t);
+    }
+    check_memory = NULL;
+    assert_true(n_unreadable > 3 && n_read > 0);
 }
 
 /* A row that is larger than a reply may be is reported, and those around it are checked. */
@@ -341,7 +503,8 @@ static void test_remote_check__faults_of_hbase(void **state)
     for (int f = FAKE_HBASE_DROP; f <= FAKE_HBASE_HALF; f++)
         for (unsigned skip = 0; skip < 9; skip++) {
             if (f == FAKE_HBASE_LATE || f == FAKE_HBASE_FINAL_ERROR || f == FAKE_HBASE_ILLEGAL_ARGUMENT ||
-                f == FAKE_HBASE_SOME_ROWS || f == FAKE_HBASE_FEWER_ROWS || f == FAKE_HBASE_NO_STOP)
+                f == FAKE_HBASE_SOME_ROWS || f == FAKE_HBASE_FEWER_ROWS || f == FAKE_HBASE_OTHER_ORDER ||
+                f == FAKE_HBASE_SAME_PAGE || f == FAKE_HBASE_NO_STOP)
                 continue;
             open_store(PLAIN);
             t_fetch_names(&t, 1, 1, 1);
@@ -418,9 +581,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_remote_check__damage_of_rows_is_found_and_repaired),
         cmocka_unit_test(test_remote_check__rows_that_no_series_has),
+        cmocka_unit_test(test_remote_check__rows_move_to_the_bucket_of_their_series),
+        cmocka_unit_test(test_remote_check__a_row_that_is_written_while_it_moves),
         cmocka_unit_test(test_remote_check__rows_become_one_column),
         cmocka_unit_test(test_remote_check__only_what_is_wanted),
         cmocka_unit_test(test_remote_check__pages),
+        cmocka_unit_test(test_remote_check__rows_of_too_many_cells),
         cmocka_unit_test(test_remote_check__rows_that_are_too_large),
         cmocka_unit_test(test_remote_check__what_others_write_meanwhile_stays),
         cmocka_unit_test(test_remote_check__hidden_puts_lose_nothing),

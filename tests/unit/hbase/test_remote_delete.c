@@ -92,6 +92,30 @@ static void test_remote_delete__faults_of_deletes(void **state)
         }
 }
 
+/* A gateway that answers with the rows in another order: no row is changed after the cells of another one. */
+static void test_remote_delete__rows_in_another_order(void **state)
+{
+    (void)state;
+    struct ts_error err = {0};
+    int64_t base = (int64_t)K_HOUR * TS_HOUR_MS;
+    k_open(false, false);
+    k_ship(K_HOUR + 9, true, "0:1"); /* ids of the names */
+    k_other(K_HOUR, 'c', "0:1 10:2");
+    k_other(K_HOUR + 1, 'c', "0:3 10:4"); /* of which a part is deleted, so that it is written anew */
+    uint64_t n = k_changes();
+    k_reverse_rows();
+    struct sto_remote_call call = k_call_for(300);
+    int rc = k_remote->ops->delete_range(k_remote, &k_series, base, base + TS_HOUR_MS + 5000, &call, &err);
+    assert_true(rc == TS_EBACKEND || rc == TS_ETIMEOUT);
+    assert_int_equal(k_changes(), n);
+    (void)k_expect(K_HOUR, "0s=1 10s=2");
+    (void)k_expect(K_HOUR + 1, "0s=3 10s=4");
+    fake_hbase_heal(k_fake);
+    erase(0, TS_HOUR_MS + 5000);
+    (void)k_expect(K_HOUR, "");
+    (void)k_expect(K_HOUR + 1, "10s=4");
+}
+
 /* HBase's clock is behind this one, or ahead of it: what is put after a delete is there, whether the row is read first or not. */
 static void test_remote_delete__what_follows_is_there_whatever_the_clocks(void **state)
 {
@@ -130,6 +154,58 @@ static void test_remote_delete__hidden_points_are_refused(void **state)
     sto_cells_release(&c);
 }
 
+/* Put n compacted columns of 8,000 points each, between the seconds 1 and 3300, and some annotations before them. */
+static void fill_columns(int32_t hour, int n)
+{
+    struct sto_cells c = {
+        .n = 8000, .meta = ts_xcalloc(8000, sizeof *c.meta), .m = ts_xcalloc(8000, sizeof *c.m)};
+    for (int i = 0; i < n; i++) {
+        struct ts_buf q, v;
+        ts_buf_init(&q, 0);
+        ts_buf_init(&v, 0);
+        for (uint32_t k = 0; k < c.n; k++) {
+            c.meta[k] = sto_meta_flags(STO_OP_PUT, TS_NUM_INT, 0, true) | (1000 + 400 * k + (uint32_t)i);
+            c.m[k] = (int64_t)k;
+        }
+        assert_int_equal(sto_hbase_encode_compacted(&c, &q, &v), 0);
+        fake_hbase_put(k_fake, "tsdb", k_key(hour), "t", ts_buf_get(&q), ts_buf_get(&v), 0);
+        fake_hbase_put(k_fake, "tsdb", k_key(hour), "t", (struct ts_slice){(const char[]){1, 0, (char)i}, 3},
+                       TS_SLICE_LIT("{}"), 0);
+        ts_buf_release(&q);
+        ts_buf_release(&v);
+    }
+    ts_free(c.meta);
+    ts_free(c.m);
+}
+
+/* A row of more bytes than a reply may have: all of its points that lie in the range go, piece by piece, and nothing else. */
+static void test_remote_delete__rows_that_are_too_large(void **state)
+{
+    (void)state;
+    enum { COLUMNS = 48 }; /* of the sizes of pieces some have columns alone */
+    struct sto_thrift_gateway g = {"127.0.0.1", fake_hbase_port(k_fake)};
+    struct ts_error err = {0};
+    struct sto_hbase_opts opts = {.access = {.gateways = &g, .n_gateways = 1, .max_reply_bytes = 1 << 20},
+                                  .schema = STO_HBASE_SCHEMA_DEFAULT,
+                                  .now_ms = k_clock};
+    assert_int_equal(sto_hbase_open(&opts, &k_remote, &err), 0);
+    k_ship(K_HOUR - 1, true, "0:1"); /* ids */
+    fake_hbase_set_clock(k_fake,
+                         ts_clock_ms() - 10 * TS_HOUR_MS); /* a row that is whole could go by its family */
+    fill_columns(K_HOUR, COLUMNS);
+    fake_hbase_set_clock(k_fake, 0);
+    erase(0, TS_HOUR_MS - 1);
+    assert_int_equal(fake_hbase_cells(k_fake, "tsdb"), 1 + COLUMNS);
+    fill_columns(K_HOUR + 1, COLUMNS);
+    erase(3600 + 1, TS_HOUR_MS + 3299999); /* a part of the hour, which has all of them */
+    assert_int_equal(fake_hbase_cells(k_fake, "tsdb"), 1 + 2 * COLUMNS);
+    fill_columns(K_HOUR + 2, COLUMNS);
+    erase(2 * 3600 + 1, 2 * TS_HOUR_MS + 3199999); /* all but those of the last 100 seconds and a few ms */
+    assert_int_equal(fake_hbase_cells(k_fake, "tsdb"), 1 + 4 * COLUMNS);
+    erase(2 * 3600, 3 * TS_HOUR_MS - 1);
+    assert_int_equal(fake_hbase_cells(k_fake, "tsdb"), 1 + 3 * COLUMNS);
+}
+
 #define CASE(NAME) cmocka_unit_test_setup_teardown(test_remote_delete__##NAME, k_setup, k_teardown)
 int main(void)
 {
@@ -137,7 +213,9 @@ int main(void)
         CASE(deletes_spare_everything_else),
         CASE(a_long_range_reads_only_what_exists),
         CASE(cells_from_the_future_are_deleted_as_well),
+        CASE(rows_that_are_too_large),
         CASE(faults_of_deletes),
+        CASE(rows_in_another_order),
         CASE(what_follows_is_there_whatever_the_clocks),
         CASE(hidden_points_are_refused),
     };

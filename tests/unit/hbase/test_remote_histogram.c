@@ -214,6 +214,30 @@ static void test_remote_histogram__faults_are_repeated(void **state)
     }
 }
 
+/* A gateway that answers with the rows in another order: none is compared with the cells of another one. */
+static void test_remote_histogram__rows_in_another_order(void **state)
+{
+    (void)state;
+    struct buckets b = {.n = 0};
+    make_ids();
+    put("06001E", KNOWN);
+    add(&b, "1.0,2.0", "30:6");
+    add(&b, "1.0,2.0", "30:7");
+    b.row[1].hour = K_HOUR + 1;
+    uint64_t n = fake_hbase_count(k_fake, STO_THRIFT_CHECK_AND_PUT);
+    k_reverse_rows();
+    struct sto_remote_call call = k_call_for(300);
+    struct k_result r = k_ship_within(b.row, b.n, &call);
+    assert_true(r.rc == TS_EBACKEND || r.rc == TS_ETIMEOUT);
+    assert_int_equal(fake_hbase_count(k_fake, STO_THRIFT_CHECK_AND_PUT), n);
+    expect("06001E", KNOWN);
+    fake_hbase_heal(k_fake);
+    ship(&b);
+    release(&b);
+    expect("06001E", "2A 0002 3F800000 40000000 06 40000000 40400000 AC02 00 01");
+    assert_int_equal(fake_hbase_cells(k_fake, "tsdb"), 3);
+}
+
 static void test_remote_histogram__what_cannot_be_stored_is_refused(void **state)
 {
     (void)state;
@@ -368,6 +392,86 @@ static void test_remote_histogram__deletes(void **state)
     expect("06001E", "2A 0000 00 03");
 }
 
+/* A histogram of another writer with a count that tsd could not write: it stops nothing but itself. */
+static void test_remote_histogram__a_cell_that_cannot_be_changed_stops_nothing_else(void **state)
+{
+    (void)state;
+    struct buckets b = {.n = 0};
+    make_ids();
+    put("06001E", "2A 0001 40000000 40400000 FFFFFFFFFFFFFFFFFF01 00 00"); /* 2^64 - 1 */
+    add(&b, "1.0,2.0", "30:5");
+    add(&b, "1.0,2.0", "30:5");
+    b.row[1].hour = K_HOUR - 1;
+    struct k_result r = k_ship_rows(b.row, b.n);
+    release(&b);
+    if (r.rc < 0)
+        fail_msg("the shipment fails: %d %s", r.rc, r.err.text);
+    assert_int_equal(r.n_refused, 1);
+}
+
+/* A row whose histograms do not fit a reply. */
+static void test_remote_histogram__a_row_that_is_too_large_stops_nothing_else(void **state)
+{
+    (void)state;
+    struct sto_thrift_gateway g = {"127.0.0.1", fake_hbase_port(k_fake)};
+    struct sto_hbase_opts opts = {
+        .access = {.gateways = &g, .n_gateways = 1, .max_connections = 12, .max_reply_bytes = 1 << 20},
+        .schema = STO_HBASE_SCHEMA_DEFAULT,
+        .ship_connections = 1,
+        .histogram_codec = 42,
+        .now_ms = k_clock};
+    struct ts_error err = {0};
+    char *large = ts_xcalloc(1, 300000);
+    k_close();
+    assert_int_equal(sto_hbase_open(&opts, &k_remote, &err), 0);
+    make_ids();
+    for (int i = 0; i < 4; i++)
+        fake_hbase_put(k_fake, "tsdb", k_key(K_HOUR), "t",
+                       (struct ts_slice){(const char[]){6, 0, (char)i}, 3}, (struct ts_slice){large, 300000},
+                       0);
+    ts_free(large);
+    struct buckets b = {.n = 0};
+    add(&b, "1.0,2.0", "30:5");
+    add(&b, "1.0,2.0", "30:5");
+    b.row[1].hour = K_HOUR - 1;
+    struct k_result r = k_ship_rows(b.row, b.n);
+    release(&b);
+    if (r.rc < 0)
+        fail_msg("the shipment fails: %d %s", r.rc, r.err.text);
+    assert_int_equal(r.n_refused, 1);
+}
+
+/* More in two rows than are sent together. */
+static void test_remote_histogram__many(void **state)
+{
+    (void)state;
+    struct buckets b = {.n = 0};
+    struct ts_buf text;
+    ts_buf_init(&text, 0);
+    make_ids();
+    for (int i = 0; i < 1200; i++)
+        ts_buf_printf(&text, "%s%d:1", i ? " " : "", i * 3);
+    ts_buf_char(&text, 0);
+    add(&b, "1.0,2.0", text.p);
+    add(&b, "1.0,2.0", text.p);
+    b.row[1].hour = K_HOUR - 1;
+    size_t before = fake_hbase_cells(k_fake, "tsdb");
+    ship(&b);
+    release(&b);
+    ts_buf_release(&text);
+    assert_int_equal(fake_hbase_cells(k_fake, "tsdb"), before + 2400);
+}
+
+/* Of a range that a stored histogram has twice the last one counts. */
+static void test_remote_histogram__equal_ranges(void **state)
+{
+    (void)state;
+    make_ids();
+    put("06001E", "2A 0002 3F800000 40000000 05 3F800000 40000000 06 00 00");
+    ship_one("2.0,3.0", "30:9");
+    expect("06001E", "2A 0002 3F800000 40000000 06 40000000 40400000 09 00 00");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,10 +482,15 @@ int main(void)
         CASE(what_others_wrote_stays),
         CASE(a_change_in_between_is_kept),
         CASE(faults_are_repeated),
+        CASE(rows_in_another_order),
         CASE(what_cannot_be_stored_is_refused),
         CASE(reading),
         CASE(what_is_shipped_is_read),
         CASE(deletes),
+        CASE(many),
+        CASE(equal_ranges),
+        CASE(a_cell_that_cannot_be_changed_stops_nothing_else),
+        CASE(a_row_that_is_too_large_stops_nothing_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -183,6 +183,22 @@ static void test_remote_ids__every_request_may_be_lost(void **state)
             }
 }
 
+/* A gateway that answers with the rows in another order: no name gets the id of another one. */
+static void test_remote_ids__rows_in_another_order(void **state)
+{
+    struct t_names *w = t_names_new(STO_REMOTE_TAGV, "w", 5);
+    (void)state;
+    t_make(w->list, w->n);
+    t_cache_renew();
+    fake_hbase_inject(fake, (struct fake_hbase_plan){.fault = FAKE_HBASE_OTHER_ORDER,
+                                                     .of_call = true,
+                                                     .call = STO_THRIFT_GET_MULTIPLE});
+    assert_int_equal(t_look_up(STO_REMOTE_FIND, w->list, w->n), TS_EBACKEND);
+    t_make(w->list, w->n);
+    t_check(w->list, w->n);
+    ts_free(w);
+}
+
 static void test_remote_ids__all_conditional_changes_break_once(void **state)
 {
     struct t_names *w = t_names_new(STO_REMOTE_TAGV, "w", 50);
@@ -264,6 +280,83 @@ static void test_remote_ids__a_counter_far_behind_is_named(void **state)
     assert_non_null(strstr(err.text, "fsck"));
     t_make(w->list, w->n); /* it goes on where it stopped */
     assert_int_equal(w->list[0].id, 31);
+    t_check(w->list, w->n);
+    ts_free(w);
+}
+
+/* HBase loses all that it has acknowledged about names, as one does that cannot sync its log. */
+static void lose_ids(void)
+{
+    struct ts_buf dump = {0};
+    fake_hbase_dump(fake, T_UID, false, &dump);
+    for (char *line = dump.p, *end; dump.n && (end = memchr(line, '\n', (size_t)(dump.p + dump.n - line)));
+         line = end + 1) {
+        uint8_t row[64];
+        size_t n = 0;
+        for (; line[2 * n] != ' '; n++) {
+            unsigned byte = 0;
+            assert_true(n < sizeof row && sscanf(line + 2 * n, "%2x", &byte) == 1);
+            row[n] = (uint8_t)byte;
+        }
+        fake_hbase_delete(fake, T_UID, (struct ts_slice){(const char *)row, n}, "id",
+                          (struct ts_slice){NULL, 0});
+    }
+    ts_buf_release(&dump);
+    fake_hbase_compact(fake, T_UID);
+    assert_int_equal(fake_hbase_cells(fake, T_UID), 0);
+}
+
+static void test_remote_ids__a_lost_id_is_not_given_to_another_name(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_KINDS; i++) {
+        struct t_names *old = t_names_new(KINDS[i], "old", 3), *new = t_names_new(KINDS[i], "new", 3);
+        t_make(old->list, old->n);
+        uint64_t last = old->list[2].id;
+        lose_ids();
+        now_ms++;
+        t_make(new->list, new->n); /* the counter begins with 1 again */
+        t_check(new->list, new->n);
+        for (size_t k = 0; k < new->n; k++)
+            assert_true(new->list[k].id > last);
+        now_ms++;
+        t_make(old->list, old->n); /* it was noticed that their mappings are lost */
+        t_check(old->list, old->n);
+        t_make(new->list, new->n);
+        t_check(new->list, new->n);
+        ts_free(old);
+        ts_free(new);
+    }
+}
+
+static void test_remote_ids__what_is_distrusted_is_read_again(void **state)
+{
+    struct t_names *w = t_names_new(STO_REMOTE_TAGV, "w", 3);
+    const struct sto_remote_tag tag = {TS_SLICE_LIT("k"), TS_SLICE_LIT("w0")};
+    const struct sto_remote_series series = {
+        .key = 1, .metric = TS_SLICE_LIT("m"), .tags = &tag, .n_tags = 1};
+    const struct sto_remote_series *list = &series;
+    struct sto_hbase_series_id id;
+    (void)state;
+    t_make(w->list, w->n);
+    assert_int_equal(sto_hbase_ids_series(ids, &session, STO_REMOTE_MAKE, &list, 1, &id, &err), 0);
+    uint64_t n_calls = t_calls();
+    assert_int_equal(sto_hbase_ids_series(ids, &session, STO_REMOTE_FIND, &list, 1, &id, &err), 0);
+    assert_int_equal(t_calls(), n_calls); /* from the cache */
+    lose_ids();
+    sto_hbase_ids_distrust(ids);
+    assert_int_equal(sto_hbase_ids_series(ids, &session, STO_REMOTE_FIND, &list, 1, &id, &err), 0);
+    assert_int_equal(id.rc, TS_ENOTFOUND);
+    now_ms++;
+    assert_int_equal(sto_hbase_ids_series(ids, &session, STO_REMOTE_MAKE, &list, 1, &id, &err), 0);
+    assert_int_equal(id.rc, 0);
+    assert_int_equal(sto_hbase_get(id.tsuid + 6, 3), t_forward(STO_REMOTE_TAGV, TS_SLICE_LIT("w0")));
+    now_ms++; /* the numbers of the counter were known, which is noticed, too */
+    assert_int_equal(sto_hbase_ids_series(ids, &session, STO_REMOTE_FIND, &list, 1, &id, &err), 0);
+    n_calls = t_calls();
+    assert_int_equal(sto_hbase_ids_series(ids, &session, STO_REMOTE_FIND, &list, 1, &id, &err), 0);
+    assert_int_equal(t_calls(), n_calls); /* trusted again */
+    t_make(w->list, w->n);
     t_check(w->list, w->n);
     ts_free(w);
 }
@@ -405,11 +498,14 @@ int main(void)
         TEST(another_writer_assigns_another_name),
         TEST(another_writer_takes_numbers_at_random),
         TEST(every_request_may_be_lost),
+        TEST(rows_in_another_order),
         TEST(all_conditional_changes_break_once),
         TEST(a_repeat_after_the_deadline_gets_the_same_ids),
         TEST(a_final_error_ends_the_call),
         TEST(numbers_with_a_name_are_not_used),
         TEST(a_counter_far_behind_is_named),
+        TEST(a_lost_id_is_not_given_to_another_name),
+        TEST(what_is_distrusted_is_read_again),
         TEST(ids_of_another_width_are_refused),
         TEST(a_full_width_names_its_key),
         TEST(series_without_a_free_id_do_not_stop_others),

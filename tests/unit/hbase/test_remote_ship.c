@@ -67,6 +67,39 @@ static void test_remote_ship__fresh_rows_are_put_without_a_look(void **state)
     assert_int_equal(fake_hbase_count(k_fake, STO_THRIFT_MUTATE_ROW), 0);
 }
 
+/* The timestamps of fresh cells are those of their shipment, whatever HBase's clock says and whenever it executes the put: a copy that comes late is
+ * older than what changed the point meanwhile. */
+static void test_remote_ship__a_late_copy_of_a_fresh_row_changes_nothing(void **state)
+{
+    (void)state;
+    static const int64_t server_ms[] = {-20000, 0, 20000};
+    const int64_t at_ms = ts_clock_ms();
+    for (int compacts = 0; compacts < 2; compacts++)
+        for (size_t i = 0; i < sizeof server_ms / sizeof *server_ms; i++) {
+            int32_t hour = K_HOUR - 10 - (int32_t)i - 10 * compacts;
+            struct ts_buf value;
+            int64_t ts_ms = 0;
+            ts_buf_init(&value, 0);
+            struct ts_slice q = compacts ? (struct ts_slice){"\0\0\0\x10", 4} : (struct ts_slice){"\0\0", 2};
+            k_open(compacts, false);
+            ts_clock_set_fake(at_ms);
+            fake_hbase_set_clock(k_fake, at_ms + server_ms[i]);
+            k_ship(hour, true, compacts ? "0:4 1:5" : "0:4");
+            assert_true(fake_hbase_get(k_fake, "tsdb", k_key(hour), "t", q, &value, &ts_ms));
+            assert_int_equal(ts_ms, at_ms);
+            ts_clock_set_fake(at_ms + 5000);
+            fake_hbase_set_clock(k_fake, at_ms + 5000 + server_ms[i]);
+            k_ship(hour, false, compacts ? "0:6" : "0:7");
+            fake_hbase_set_clock(k_fake, at_ms + 60000 + server_ms[i]);
+            fake_hbase_put(k_fake, "tsdb", k_key(hour), "t", q, ts_buf_get(&value), ts_ms);
+            (void)k_expect(hour, compacts ? "0s=6 1s=5" : "0s=7");
+            k_close();
+            ts_buf_release(&value);
+        }
+    fake_hbase_set_clock(k_fake, 0);
+    ts_clock_set_fake(0);
+}
+
 /* --- changes --- */
 
 static const char *const values[] = {"1",   "-2",  "300",        "70000", "5000000000",
@@ -245,7 +278,7 @@ static void test_remote_ship__what_another_writer_puts_meanwhile_stays(void **st
         intrude_once("60:70000", STO_THRIFT_GET_MULTIPLE, n, 'c', "60:70000 90:9");
         (void)k_expect(K_HOUR, "0s=1 60s=70000 90s=9 120s=3");
     }
-    static const enum sto_thrift_call calls[] = {STO_THRIFT_MUTATE_ROW, STO_THRIFT_PUT_MULTIPLE};
+    static const enum sto_thrift_call calls[] = {STO_THRIFT_CHECK_AND_MUTATE, STO_THRIFT_PUT_MULTIPLE};
     for (size_t i = 0; i < 2; i++) {
         const char *own = i ? "90:70000" : "60:70000"; /* a put alone, a put and a delete */
         const char *want[2] = {"0s=1 60s=70000 100s=9 120s=3", "0s=1 60s=2 90s=70000 100s=9 120s=3"};
@@ -257,11 +290,11 @@ static void test_remote_ship__what_another_writer_puts_meanwhile_stays(void **st
         (void)k_expect(K_HOUR, want[i]);
     }
     /* at the time that is shipped: the row has one of the two values, and no contradiction */
-    intrude_once("60:70000", STO_THRIFT_MUTATE_ROW, 1, 's', "60:300");
+    intrude_once("60:70000", STO_THRIFT_CHECK_AND_MUTATE, 1, 's', "60:300");
     assert_false(k_contradicts(K_HOUR));
     intrude_once("90:70000", STO_THRIFT_PUT_MULTIPLE, 1, 's', "90:300");
     assert_false(k_contradicts(K_HOUR));
-    intrude_once("60:70000", STO_THRIFT_MUTATE_ROW, 1, 'c', "0:1 60:5000000000 120:3");
+    intrude_once("60:70000", STO_THRIFT_CHECK_AND_MUTATE, 1, 'c', "0:1 60:5000000000 120:3");
     assert_false(k_contradicts(K_HOUR));
     /* it comes after ours, and wins */
     intrude_once("60:70000", STO_THRIFT_GET_MULTIPLE, 2, 's', "60:300");
@@ -546,13 +579,21 @@ static void test_remote_ship__wrong_options_are_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(fresh_rows_are_put_without_a_look),          CASE(no_overwrite_leaves_contradictions),
-        CASE(nor_in_hours_that_become_one_column),        CASE(nor_as_the_only_writer),
-        CASE(a_closed_hour_becomes_one_column),           CASE(changes_within_a_millisecond),
-        CASE(what_another_writer_puts_meanwhile_stays),   CASE(a_fault_of_any_request_changes_nothing),
-        CASE(an_hbase_that_is_away_is_an_error),          CASE(what_hbase_cannot_hold_stops_nothing_else),
-        CASE(a_row_that_hbase_refuses_is_set_aside),      CASE(wrong_options_are_named),
-        CASE(later_values_stay_while_others_are_settled), CASE(a_row_that_is_too_large_stops_nothing_else),
+        CASE(fresh_rows_are_put_without_a_look),
+        CASE(a_late_copy_of_a_fresh_row_changes_nothing),
+        CASE(no_overwrite_leaves_contradictions),
+        CASE(nor_in_hours_that_become_one_column),
+        CASE(nor_as_the_only_writer),
+        CASE(a_closed_hour_becomes_one_column),
+        CASE(changes_within_a_millisecond),
+        CASE(what_another_writer_puts_meanwhile_stays),
+        CASE(a_fault_of_any_request_changes_nothing),
+        CASE(an_hbase_that_is_away_is_an_error),
+        CASE(what_hbase_cannot_hold_stops_nothing_else),
+        CASE(a_row_that_hbase_refuses_is_set_aside),
+        CASE(wrong_options_are_named),
+        CASE(later_values_stay_while_others_are_settled),
+        CASE(a_row_that_is_too_large_stops_nothing_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

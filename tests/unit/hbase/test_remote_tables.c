@@ -368,6 +368,36 @@ static void test_remote_tables__a_real_hbase(void **state)
     creates_all();
 }
 
+/* Tables of rollups are created with the splits of the data table, each once, and without its TTL. */
+static void test_remote_tables__rollups_have_tables(void **state)
+{
+    static const char *const rows[][2] = {
+        {"pre-aggregate", "agg"}, {"rollup 1h", "r1h"}, {"pre-aggregate 1h", "p1h"}, {"rollup 1d", "r1d"}};
+    static const char json[] =
+        "{\"aggregationIds\":{\"sum\":0},\"intervals\":["
+        "{\"table\":\"tsdb\",\"preAggregationTable\":\"agg\",\"interval\":\"1m\",\"rowSpan\":\"1h\","
+        "\"defaultInterval\":true},"
+        "{\"table\":\"r1h\",\"preAggregationTable\":\"p1h\",\"interval\":\"1h\",\"rowSpan\":\"1d\"},"
+        "{\"table\":\"r1d\",\"preAggregationTable\":\"r1d\",\"interval\":\"1d\",\"rowSpan\":\"1n\"}]}";
+    struct sto_hbase_rollups rollups;
+    (void)state;
+    assert_int_equal(sto_hbase_rollups_parse(ts_slice_str(json), "_aggregate", "RAW", &rollups, &err), 0);
+    want.rollups = &rollups;
+    creates_all();
+    assert_int_equal(list.n, STO_HBASE_N_TABLES + 4);
+    for (size_t i = 0; i < 4; i++) {
+        const struct sto_hbase_table *t = &list.tables[STO_HBASE_N_TABLES + i];
+        assert_string_equal(t->role, rows[i][0]);
+        assert_string_equal(t->name, rows[i][1]);
+        assert_true(t->exists);
+        families_are(t, "t");
+        assert_int_equal(t->n_regions, 3);
+        assert_int_equal(t->families[0].ttl_s, INT32_MAX);
+        assert_int_equal(t->families[0].max_versions, 1);
+    }
+    sto_hbase_rollups_release(&rollups);
+}
+
 #define TEST(NAME) cmocka_unit_test_setup_teardown(test_remote_tables__##NAME, setup, teardown)
 
 int main(void)
@@ -378,6 +408,7 @@ int main(void)
         TEST(creates_what_is_missing),
         TEST(existing_tables_stay),
         TEST(looking_creates_nothing),
+        TEST(rollups_have_tables),
         TEST(lost_replies_and_other_programs),
         TEST(refusals_name_the_table),
         TEST(memory_is_counted),

@@ -53,12 +53,13 @@ static void test_thrift_calls__reads(void **state)
                                             .max_versions = 3,
                                             .from_ts_ms = 1,
                                             .to_ts_ms = 2,
-                                            .filter = {"k", 1}};
+                                            .filter = {"k", 1},
+                                            .filter_bytes = {"l", 1}};
     assert_int_equal(sto_thrift_call_get(&r, T, &get), 0);
     same(&r, STO_THRIFT_GET,
          T_TABLE "0c0002 " T_R "0f0002 0c 00000001 " T_F T_Q "0a0003 0000000000000102 00 "
                  "0c0004 0a0001 0000000000000001 0a0002 0000000000000002 00 080005 00000003 0b0006 00000001 "
-                 "'k' 00 00");
+                 "'k' 0b000f 00000001 'l' 00 00");
     get = (struct sto_thrift_get){.row = R1, .select = {.columns = &FAMILY, .n_columns = 1}};
     sto_thrift_batch_begin(&r, STO_THRIFT_GET_MULTIPLE, T);
     sto_thrift_batch_get(&r, &get);
@@ -129,19 +130,23 @@ static void test_thrift_calls__scans(void **state)
     struct sto_thrift_scan scan = {.limit_rows = 0};
     assert_int_equal(sto_thrift_call_open_scanner(&r, T, &scan), 0);
     same(&r, STO_THRIFT_OPEN_SCANNER, T_TABLE "0c0002 00 00");
-    scan = (struct sto_thrift_scan){
-        .start = {"a", 1},
-        .stop = {"b", 1},
-        .select = {.columns = &FAMILY, .n_columns = 1, .max_versions = 2, .to_ts_ms = 9, .filter = {"k", 1}},
-        .caching = 4,
-        .batch_cells = 5,
-        .limit_rows = 6,
-        .reversed = true,
-        .spares_cache = true};
+    scan = (struct sto_thrift_scan){.start = {"a", 1},
+                                    .stop = {"b", 1},
+                                    .select = {.columns = &FAMILY,
+                                               .n_columns = 1,
+                                               .max_versions = 2,
+                                               .to_ts_ms = 9,
+                                               .filter = {"k", 1},
+                                               .filter_bytes = {"l", 1}},
+                                    .caching = 4,
+                                    .batch_cells = 5,
+                                    .limit_rows = 6,
+                                    .reversed = true,
+                                    .spares_cache = true};
 #define T_SCAN                                                                                               \
     "0b0001 00000001 'a' 0b0002 00000001 'b' 0f0003 0c 00000001 " T_F "00 080004 00000004 080005 00000002 "  \
     "0c0006 0a0001 0000000000000000 0a0002 0000000000000009 00 0b0007 00000001 'k' 080008 00000005 "         \
-    "02000b 01 02000c 00 08000f 00000006 00 "
+    "02000b 01 02000c 00 08000f 00000006 0b0012 00000001 'l' 00 "
     assert_int_equal(sto_thrift_call_open_scanner(&r, T, &scan), 0);
     same(&r, STO_THRIFT_OPEN_SCANNER, T_TABLE "0c0002 " T_SCAN "00");
     assert_int_equal(sto_thrift_call_get_scanner_results(&r, T, &scan, 100), 0);

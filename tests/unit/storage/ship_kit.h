@@ -191,4 +191,27 @@ static inline uint64_t ship_stat(struct sto_store *st, const char *name)
     return s.value;
 }
 
+/* A store with a shipped point that is not here any more. */
+static inline void ship_begin_shipped(struct ship_both *b, int64_t value)
+{
+    ship_begin(b);
+    ship_put(b, 0, T0, value);
+    ship_put(b, 1, T0, 1); /* its file stays, so that the generation of the other one is known */
+    ship_flush(b->st);
+    ship_all(b->st);
+    assert_int_equal(sto_drop_shipped(b->st, STO_MAX_TS_MS, NULL), 0);
+    assert_int_equal(ship_stat(b->st, "files.points"), 0);
+}
+
+static inline void ship_end_settled(struct ship_both *b)
+{
+    for (int i = 0; i < 2; i++) { /* the additions, then the sums */
+        ship_flush(b->st);
+        ship_all(b->st);
+    }
+    assert_int_equal(ship_stat(b->st, "ship.held_hours"), 0);
+    ship_expect(b->r, &b->d, "at the end");
+    ship_end(b);
+}
+
 #endif

@@ -89,8 +89,8 @@ static void test_store_ship__a_delete_spares_newer_hours(void **state)
     ship_end(&b);
 }
 
-/* What an addition adds to may be somewhere else: it stays, and its hour is not marked. */
-static void test_store_ship__additions_stay(void **state)
+/* What an addition adds to may be somewhere else: the sum is put, and its hour is not marked before that is in a file. */
+static void test_store_ship__additions_become_absolute(void **state)
 {
     (void)state;
     struct ship_both b;
@@ -103,19 +103,19 @@ static void test_store_ship__additions_stay(void **state)
     ship_put(&b, 0, T0 + 2000, 7);
     ship_flush(b.st);
     ship_all(b.st);
-    r_expect_metric(b.r, "m0", "m0 host=h0 @0 0:1 1:10 2:7\n");
+    r_expect_metric(b.r, "m0", "m0 host=h0 @0 0:6 1:10 2:7\n");
+    assert_int_equal(ship_stat(b.st, "ship.absolute_points"), 1);
     assert_int_equal(ship_stat(b.st, "ship.held_hours"), 1);
     uint64_t rows = r_stat(b.r, "shipped_rows");
     ship_all(b.st);
     assert_int_equal(r_stat(b.r, "shipped_rows"), rows);
     assert_int_equal(sto_flush(b.st, STO_LEVEL_COMPACT, NULL), 0);
     kit_expect_all(b.st, &b.d, "local");
-    /* A put at that time makes it absolute. */
-    ship_put(&b, 0, T0, 20);
     ship_flush(b.st);
     ship_all(b.st);
-    ship_expect(b.r, &b.d, "with a put");
+    ship_expect(b.r, &b.d, "with the sum in a file");
     assert_int_equal(ship_stat(b.st, "ship.held_hours"), 0);
+    assert_int_equal(ship_stat(b.st, "ship.absolute_points"), 1);
     ship_end(&b);
 }
 
@@ -482,7 +482,7 @@ int main(void)
         cmocka_unit_test(test_store_ship__memory_is_shipped_without_a_flush),
         cmocka_unit_test(test_store_ship__marks_outlive_the_process),
         cmocka_unit_test(test_store_ship__a_delete_spares_newer_hours),
-        cmocka_unit_test(test_store_ship__additions_stay),
+        cmocka_unit_test(test_store_ship__additions_become_absolute),
         cmocka_unit_test(test_store_ship__shipped_files_may_go),
         cmocka_unit_test(test_store_ship__a_file_stays_above_an_older_one),
         cmocka_unit_test(test_store_ship__a_scan_gives_its_memory_back),

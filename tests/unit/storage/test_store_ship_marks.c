@@ -91,6 +91,50 @@ static void test_ship_marks__refused_rows_stay(void **state)
     ship_end(&b);
 }
 
+/* What refused a row may pass: it is sent again when it is asked for, and by itself after some time. */
+static void test_ship_marks__refused_rows_are_sent_again(void **state)
+{
+    (void)state;
+    for (int reships = 0; reships < 2; reships++) {
+        struct ship_both b;
+        setup(&b);
+        int64_t now_ms = T0 + 100 * TS_HOUR_MS;
+        ts_clock_set_fake(now_ms);
+        ship_put(&b, 0, T0, 1);
+        ship_put(&b, 1, T0, 2);
+        ship_put(&b, 0, T0 + TS_HOUR_MS, 3);
+        ship_flush(b.st);
+        sto_memory_remote_refuse(b.r, TS_SLICE_LIT("m0"));
+        ship_all(b.st);
+        assert_int_equal(ship_stat(b.st, "ship.held_hours"), 2);
+        for (int i = 0; i < 3; i++) { /* after 10, 20 and 40 minutes, and not before */
+            uint64_t n = ship_stat(b.st, "ship.refused_rows");
+            ts_clock_set_fake(now_ms += (600000ll << i) - 1);
+            ship_all(b.st);
+            assert_int_equal(ship_stat(b.st, "ship.refused_rows"), n);
+            ts_clock_set_fake(++now_ms);
+            ship_all(b.st);
+            assert_int_equal(ship_stat(b.st, "ship.refused_rows"), n + 2);
+        }
+        uint64_t shipped = r_stat(b.r, "shipped_points");
+        sto_memory_remote_refuse(b.r, (struct ts_slice){NULL, 0});
+        ship_all(b.st);
+        assert_int_equal(ship_stat(b.st, "ship.held_hours"), 2);
+        if (reships)
+            assert_int_equal(sto_reship(b.st, sto_hour(T0), sto_hour(T0 + TS_HOUR_MS), NULL), 0);
+        else
+            ts_clock_set_fake(now_ms + (600000ll << 3));
+        ship_all(b.st);
+        assert_int_equal(ship_stat(b.st, "ship.held_hours"), 0);
+        if (!reships) /* rows of the hour that were taken before are not sent again: another writer may have corrected them */
+            assert_int_equal(r_stat(b.r, "shipped_points"), shipped + 2);
+        ship_expect(b.r, &b.d, "taken after all");
+        assert_int_equal(sto_drop_shipped(b.st, STO_MAX_TS_MS, NULL), 0);
+        assert_int_equal(ship_stat(b.st, "files.count"), 0);
+        ship_end(&b);
+    }
+}
+
 /* A pass has marked the newest hours when the remote store fails. Merges of
  * what was shipped before must not outrun what is still to be shipped, whose
  * generations lie between theirs and that of a shipped delete. */
@@ -439,6 +483,7 @@ int main(void)
         cmocka_unit_test(test_ship_marks__an_addition_counts_once),
         cmocka_unit_test(test_ship_marks__a_delete_that_is_lost_hides_nothing),
         cmocka_unit_test(test_ship_marks__refused_rows_stay),
+        cmocka_unit_test(test_ship_marks__refused_rows_are_sent_again),
         cmocka_unit_test(test_ship_marks__merges_keep_the_order_after_half_a_pass),
         cmocka_unit_test(test_ship_marks__merges_leave_other_writers_alone),
         cmocka_unit_test(test_ship_marks__merges_go_on_beside_refused_rows),

@@ -186,6 +186,12 @@ static void test_cmd__progress_shows_part_rate_and_time_left(void **state)
     p.all_bytes = 0;
     tsd_progress_line(&p, 2.0, 80, line, sizeof(line));
     assert_string_equal(line, "3,000,000 points, 1,500,000 points/s");
+    p.in_bytes = true;
+    tsd_progress_line(&p, 2.0, 80, line, sizeof(line));
+    assert_string_equal(line, "250 bytes, 125 bytes/s");
+    p.all_bytes = 1000;
+    tsd_progress_line(&p, 2.0, 80, line, sizeof(line));
+    assert_non_null(strstr(line, " 25 %  250 bytes, 125 bytes/s, 0:06 left"));
     assert_string_equal(tsd_count_text(0, count), "0");
     assert_string_equal(tsd_count_text(999, count), "999");
     assert_string_equal(tsd_count_text(1000, count), "1,000");

@@ -116,6 +116,17 @@ static void test_hbase_keys__wrong_values_get_one_sentence(void **state)
          "."},
         {"hbase_data_table", "tsdb-uid",
          "hbase_data_table and hbase_uid_table are both \"tsdb-uid\", but need tables of their own"},
+        {"hbase_data_table", "default:tsdb-uid",
+         "hbase_data_table and hbase_uid_table are both \"tsdb-uid\", but need tables of their own"},
+        {"hbase_meta_table", "default:tsdb",
+         "hbase_data_table and hbase_meta_table are both \"default:tsdb\", but need tables of their own"},
+        {"hbase_data_table", "hbase:meta",
+         "hbase_data_table: the tables of namespace hbase are HBase's own, \"hbase:meta\" too"},
+        {"hbase_data_table", "a-b:c",
+         "hbase_data_table: \"a-b:c\" cannot be the name of a table in HBase; it has letters, digits, _ - "
+         "and "
+         "., its namespace only letters, digits and _"},
+        {"hbase_gateways", "a:+1", "hbase_gateways: the port \"+1\" of a is not 1 to 65535"},
         {"hbase_ship", "0", "hbase_ship is at_once, hour, or 1 to 86400 seconds, not \"0\""},
         {"hbase_ship", "soon", "hbase_ship is at_once, hour, or 1 to 86400 seconds, not \"soon\""},
         {"hbase_max_connections", "5",
@@ -187,6 +198,54 @@ static void test_hbase_keys__rules_follow(void **state)
                         "max_metric_bytes is 32768, but names in HBase have at most 32767 (remote = hbase)");
 }
 
+#define ROLLUPS(T)                                                                                           \
+    "{\"aggregationIds\":{\"sum\":3},\"intervals\":[{\"table\":\"tsdb\",\"preAggregationTable\":\"tsdb\","   \
+    "\"interval\":\"1m\","                                                                                   \
+    "\"rowSpan\":\"1h\",\"defaultInterval\":true},{\"table\":\"" T                                           \
+    "\",\"preAggregationTable\":\"p\",\"interval\":\"1h\",\"rowSpan\":\"1d\"}]}"
+
+static void rollups_fail(const char *text)
+{
+    struct ts_error err = {0};
+    assert_int_equal(load(&err), 0);
+    assert_int_equal(tsd_hbase_load_rollups(conf, &set, &err), TS_EINVAL);
+    assert_string_equal(err.text, text);
+}
+
+static void test_hbase_keys__rollups_have_tables(void **state)
+{
+    struct ts_error err = {0};
+    (void)state;
+    put("rollups", "true");
+    assert_int_equal(load(&err), 0);
+    assert_int_equal(tsd_hbase_load_rollups(conf, &set, &err), 0); /* not needed */
+    assert_null(set.opts.rollups);
+    put("remote", "hbase");
+    rollups_fail(
+        "rollups_config: with remote = hbase it must be OpenTSDB's JSON, which names the tables of rollups");
+    put("rollups_config", ROLLUPS("tsdb-uid"));
+    rollups_fail("rollups_config has a table \"tsdb-uid\", which is used for something else");
+    put("rollups_config", ROLLUPS("tsdb"));
+    rollups_fail(
+        "rollups_config: the table tsdb has pre-aggregates of the default interval and rollups of 1h");
+    put("rollups_config", ROLLUPS("a/b"));
+    rollups_fail(
+        "rollups_config: \"a/b\" cannot be the name of a table in HBase; it has letters, digits, _ - and .");
+    put("rollups_config", "{\"intervals\":[]}");
+    rollups_fail("rollups_config: aggregationIds is missing: it gives each function its id");
+    put("rollups_config", ROLLUPS("r"));
+    assert_int_equal(load(&err), 0);
+    if (tsd_hbase_load_rollups(conf, &set, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(set.opts.rollups->n, 1);
+    assert_string_equal(set.opts.rollups->functions[3], "sum");
+    assert_string_equal(set.opts.rollups->tag_key, "_aggregate");
+    put("rollups", "false");
+    assert_int_equal(load(&err), 0);
+    assert_int_equal(tsd_hbase_load_rollups(conf, &set, &err), 0);
+    assert_null(set.opts.rollups);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +254,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_hbase_keys__wrong_values_get_one_sentence, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_hbase_keys__keys_without_effect_are_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_hbase_keys__rules_follow, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_hbase_keys__rollups_have_tables, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -123,10 +123,6 @@ static void test_incr__bad_lines_name_the_command(void **state)
     assert_string_equal(t_send(&t, "incr m 1500000000 1 a=b\n"),
                         "incr: read-only: this daemon takes no points (mode = ro)\n");
     t.rules.no_points = false;
-    t.rules.hbase = true;
-    assert_string_equal(t_send(&t, "incr m 1500000000 1 a=b\nincr m 1500000000 1 a=b\n"),
-                        "incr: illegal argument: " TSD_NO_COUNTERS
-                        "\nincr: illegal argument: " TSD_NO_COUNTERS "\n");
     assert_string_equal(t_points(&t), "");
 }
 

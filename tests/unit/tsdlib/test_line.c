@@ -10,7 +10,7 @@ static void test_line__commands_answer(void **state)
     (void)state;
     assert_string_equal(
         t_send(&t, "help\n"),
-        "available commands: put dropcaches exit help histogram incr rollup stats sync version \n");
+        "available commands: put dropcaches exit help histogram incr incr! rollup stats sync version \n");
     assert_string_equal(t_send(&t, "\n"), "unknown command: .  Try `help'.\n");
     assert_string_equal(t_send(&t, "\r\n"), "unknown command: .  Try `help'.\n");
     assert_string_equal(t_send(&t, "foo bar\n"), "unknown command: foo.  Try `help'.\n");
@@ -27,7 +27,7 @@ static void test_line__words_of_any_case_but_for_compat(void **state)
     (void)state;
     assert_string_equal(
         t_send(&t, "PUT m 1500000000 1 a=b\nHelp\n"),
-        "available commands: put dropcaches exit help histogram incr rollup stats sync version \n");
+        "available commands: put dropcaches exit help histogram incr incr! rollup stats sync version \n");
     assert_int_equal(t.line.n_points, 1);
     assert_memory_equal(t_send(&t, "Put m 1500000000\n"), "put: illegal argument: not enough", 33);
 }

@@ -90,7 +90,7 @@ static void test_memory_limit__shares_of_a_small_limit_fit_into_it(void **state)
         uint64_t sum = s.query_total_bytes + s.http_body_total_bytes + s.reply_total_bytes +
                        s.stream_total_bytes + s.connection_total_bytes + s.series_cache_bytes +
                        2 * tsd_memory_memstore_bytes(&s) + tsd_memory_index_cache_bytes(&s) +
-                       tsd_memory_merge_bytes(&s);
+                       tsd_memory_merge_bytes(&s) + tsd_memory_counter_ids_bytes(&s);
         assert_true(sum <= limits[i] / 100 * 85); /* the rest is fragmentation */
         assert_true(s.query_max_bytes <= s.query_total_bytes / 2);
         assert_true(tsd_memory_memstore_bytes(&s) <= 32 * MIB);
@@ -272,6 +272,24 @@ static void put_point(struct sto_store *st, int64_t t_ms, enum sto_level level)
     assert_int_equal(sto_flush(st, level, &err), 0);
 }
 
+/* An increment with an id. */
+static void add_once(struct sto_store *st)
+{
+    const struct sto_stream stream = {.id = {(uint64_t)(ts_clock_ms() / 1000), 1},
+                                      .number = sto_writer_stream(sto_writer(st, 0))};
+    struct sto_tag_text tag = {TS_SLICE_LIT("a"), TS_SLICE_LIT("b")};
+    const struct sto_series *series;
+    struct ts_error err = {0};
+    assert_int_equal(
+        sto_series_resolve(sto_store_catalog(st), TS_SLICE_LIT("m a=b"), 1, &tag, 1, true, &series, &err), 0);
+    struct sto_batch *b = sto_writer_batch_part(sto_writer(st, 0), series, &stream, 1);
+    assert_true(b && sto_batch_part(b, &stream, 1, 1));
+    b->points[b->n++] = (struct sto_point){
+        .series = series, .m = 1, .flags = sto_meta_flags(STO_OP_ADD, TS_NUM_INT, 0, false)};
+    sto_writer_turn(sto_writer(st, 0));
+    assert_int_equal(sto_flush(st, STO_LEVEL_LOG, &err), 0);
+}
+
 /* Read all points of the series, so that its file's index is looked at. */
 static void read_points(struct sto_store *st)
 {
@@ -294,20 +312,21 @@ static void read_points(struct sto_store *st)
 
 static void test_memory_limit__what_a_store_holds_is_measured(void **state)
 {
-    static const char *const live[] = {"memstore.bytes", NULL},
-                             *const snapshots[] = {"memstore.snapshot_bytes", NULL},
-                             *const names[] = {"catalog.names_bytes", "catalog.series_bytes",
-                                               "catalog.index_bytes", "cells.bytes", NULL},
-                             *const files[] = {"files.index_bytes", NULL},
-                             *const index_cache[] = {"index_cache.bytes", NULL},
-                             *const decoders[] = {"decoders.bytes", NULL};
+    static const char *const
+        live[] = {"memstore.bytes", NULL},
+        *const snapshots[] = {"memstore.snapshot_bytes", NULL},
+        *const names[] = {"catalog.names_bytes", "catalog.series_bytes", "catalog.index_bytes", "cells.bytes",
+                          NULL},
+        *const files[] = {"files.index_bytes", NULL}, *const index_cache[] = {"index_cache.bytes", NULL},
+        *const decoders[] = {"decoders.bytes", NULL}, *const ids[] = {"counters.ids_bytes", NULL};
     static const struct {
         enum tsd_account account;
         const char *const *names;
         unsigned n; /* of names: each must be there */
     } rows[] = {
         {TSD_MEM_MEMSTORES, live, 1}, {TSD_MEM_SNAPSHOTS, snapshots, 1},     {TSD_MEM_NAMES, names, 4},
-        {TSD_MEM_FILES, files, 1},    {TSD_MEM_INDEX_CACHE, index_cache, 1}, {TSD_MEM_DECODERS, decoders, 1}};
+        {TSD_MEM_FILES, files, 1},    {TSD_MEM_INDEX_CACHE, index_cache, 1}, {TSD_MEM_DECODERS, decoders, 1},
+        {TSD_MEM_COUNTER_IDS, ids, 1}};
     static struct tsd_memory m;
     struct tsd_settings s = {.memory_limit_bytes = 512 * MIB};
     struct sto_opts opts = {
@@ -325,6 +344,7 @@ static void test_memory_limit__what_a_store_holds_is_measured(void **state)
     struct sto_snap *snap = sto_snap_take(st); /* holds what the flush lets go of */
     put_point(st, 1500000001000, STO_LEVEL_FILES);
     put_point(st, 1500000002000, STO_LEVEL_LOG);
+    add_once(st);
     read_points(st);
     tsd_memory_look(&m, st, 12345);
     uint64_t sum = 12345;

@@ -61,6 +61,17 @@ static void set_up(struct tsd_peers *p)
     tsd_peers_init(p, &memory, &spool);
 }
 
+static void test_peers__texts_are_addresses_and_networks(void **state)
+{
+    (void)state;
+    char text[TSD_PEER_TEXT_BYTES];
+    assert_string_equal(tsd_peer_text(key_of("192.0.2.1"), text), "192.0.2.1");
+    assert_string_equal(tsd_peer_text(key_of("255.255.255.255"), text), "255.255.255.255");
+    assert_string_equal(tsd_peer_text(key_of("::1"), text), "127.0.0.1");
+    assert_string_equal(tsd_peer_text(key_of("2001:db8:1:2::1"), text), "2001:db8:1:2::/64");
+    assert_string_equal(tsd_peer_text(UINT64_MAX, text), "ffff:ffff:ffff:ffff::/64");
+}
+
 static bool add(struct tsd_peers *p, uint64_t key, uint32_t max, struct tsd_peer **out)
 {
     struct tsd_peer_limits limits = {.of_address = max};
@@ -162,10 +173,36 @@ static void test_peers__one_address_leaves_memory_for_others(void **state)
     tsd_peers_release(&p);
 }
 
+static void test_peers__the_most_points_come_first(void **state)
+{
+    (void)state;
+    struct tsd_peers p;
+    struct tsd_peer *at[40];
+    struct tsd_peer_row rows[8];
+    set_up(&p);
+    assert_int_equal(tsd_peers_top(&p, rows, 8), 0);
+    for (uint64_t i = 0; i < 40; i++) {
+        assert_true(add(&p, key_of("192.0.2.0") + i, 9, &at[i]));
+        at[i]->n_points = (i * 7) % 40 * 10; /* each multiple of ten up to 390 once */
+    }
+    assert_true(add(&p, key_of("192.0.2.7"), 9, &at[7]));
+    assert_int_equal(tsd_peers_top(&p, rows, 8), 8);
+    for (uint64_t i = 0; i < 8; i++)
+        assert_int_equal(rows[i].n_points, 390 - i * 10);
+    for (size_t i = 0; i < 8; i++)
+        assert_int_equal(rows[i].n_connections, rows[i].key == key_of("192.0.2.7") ? 2 : 1);
+    assert_int_equal(tsd_peers_top(&p, rows, 1), 1);
+    assert_int_equal(rows[0].n_points, 390);
+    assert_int_equal(tsd_peers_top(&p, rows, 0), 0);
+    tsd_peers_release(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_peers__keys_are_addresses_and_networks),
+        cmocka_unit_test(test_peers__texts_are_addresses_and_networks),
+        cmocka_unit_test(test_peers__the_most_points_come_first),
         cmocka_unit_test(test_peers__a_limit_holds_at_its_edge),
         cmocka_unit_test(test_peers__many_addresses_come_and_go),
         cmocka_unit_test(test_peers__loopback_addresses_have_one_limit_together),

@@ -458,6 +458,40 @@ static void test_put__what_hbase_cannot_hold_is_refused_and_counted(void **state
                                       "\xc3\xbc 1500000000 2 a=\xc3\xbf\n");
 }
 
+/* Each series has its rule; what no rule lets expire is taken without looking at any. */
+static void test_put__what_has_expired_is_refused(void **state)
+{
+    (void)state;
+    ts_clock_set_fake(1500000000000);
+    t_open_with(&t, false, (struct sto_opts){.pumped = true, .retention_rules = "a points=1h; b points=30d"});
+    assert_string_equal(t_send(&t, "put a 1499996400 1 x=y\nput b 1499996399 1 x=y\nput c 1 1 x=y\n"), "");
+    assert_string_equal(
+        t_send(&t, "put a 1499996399 2 x=y\nput b 1400000000 2 x=y\n"),
+        "put: illegal argument: the point has expired: points of this series are kept for 1h\n"
+        "put: illegal argument: the point has expired: points of this series are kept for 30d\n");
+    assert_string_equal(t_points(&t), "a 1499996400 1 x=y\nb 1499996399 1 x=y\nc 1 1 x=y\n");
+    t_close(&t);
+    ts_clock_set_fake(0);
+}
+
+/* A refused point is lost, so a clock that jumps forward must not refuse what is good; nor may it let old points in. */
+static void test_put__a_clock_that_jumps_refuses_nothing(void **state)
+{
+    (void)state;
+    ts_clock_set_fake(1500000000000);
+    t_open_with(&t, false, (struct sto_opts){.pumped = true, .retention_ms = 30 * TS_DAY_MS});
+    assert_non_null(strstr(t_send(&t, "put m 1497000000 1 a=b\n"), "the point has expired"));
+    assert_string_equal(t_send(&t, "put m 1500000000 2 a=b\n"), "");
+    ts_clock_set_fake(1500000000000 + 400 * TS_DAY_MS);
+    assert_string_equal(t_send(&t, "put m 1500000001 3 a=b\n"), "");
+    assert_non_null(strstr(t_send(&t, "put m 1497000000 1 a=b\n"), "the point has expired"));
+    assert_int_equal(t.in.n_refused[TSD_REF_EXPIRED], 2);
+    ts_clock_set_fake(1500000002000);
+    assert_string_equal(t_points(&t), "m 1500000000 2 a=b\nm 1500000001 3 a=b\n");
+    t_close(&t);
+    ts_clock_set_fake(0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -482,6 +516,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_put__tags_up_to_the_limit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_put__what_hbase_cannot_hold_is_refused_and_counted, set_up,
                                         tear_down),
+        cmocka_unit_test(test_put__what_has_expired_is_refused),
+        cmocka_unit_test(test_put__a_clock_that_jumps_refuses_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,8 +92,13 @@ export async function getText(path, params = {}, {signal} = {}) {
 }
 
 /** POST of a JSON body. Contract: get. */
-export async function post(path, body, {signal, params = {}} = {}) {
-  return json(await answer(path, params, {signal, method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body)}));
+export async function post(path, body, {signal, params = {}, method = "POST"} = {}) {
+  return json(await answer(path, params, {signal, method, headers: {"Content-Type": "application/json"}, body: JSON.stringify(body)}));
+}
+
+/** PUT of a JSON body. Contract: get. */
+export function put(path, body, options = {}) {
+  return post(path, body, {...options, method: "PUT"});
 }
 
 /** Any other method (DELETE, PUT) without a body. Contract: get. */

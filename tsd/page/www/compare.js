@@ -10,6 +10,7 @@ import {signed} from "./totals_table.js";
 
 /**
  * @param {{title: string, now: ?number, unit: string, spec: Object, earlier: Array<{label: string, start: number, end: number, before: ?number}>}} what
+ *   before: null: no points; undefined: not known yet
  * @returns {HTMLElement}
  */
 export function comparePanel({title, now, unit, spec, earlier}) {
@@ -18,7 +19,7 @@ export function comparePanel({title, now, unit, spec, earlier}) {
   const columns = [
     {key: "label", title: "Compared with", heading: true,
       cell: r => h("span", null, r.label, h("span", {class: "hint block"}, rangeLabel(r.start, r.end, spec.zone)))},
-    {key: "before", title: "Then", align: "right", cell: r => (r.before === null ? "no points" : neat(r.before))},
+    {key: "before", title: "Then", align: "right", cell: r => (r.before === undefined ? "…" : r.before === null ? "no points" : neat(r.before))},
     {key: "difference", title: "Difference", align: "right",
       cell: r => h("span", {class: tone(r.difference)}, r.difference === null ? "" : (r.difference > 0 ? "+" : "") + neat(r.difference))},
     {key: "change", title: "Change", align: "right", cell: r => h("span", {class: tone(r.change)}, signed(r.change))},

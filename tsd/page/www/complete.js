@@ -5,9 +5,9 @@ import {isAbort} from "./api.js";
 let ids = 0;
 
 /**
- * @param {{value?: string, label: string, source: function(string, AbortSignal): Promise<{names: string[], more: boolean}>,
+ * @param {{value?: string, label: string, source: function(string, AbortSignal): Promise<{names: string[], more: boolean, elsewhere?: boolean}>,
  *   onChoose: function(string), placeholder?: string, size?: number}} options
- *   source: at most 50 names for a text; onChoose: a name was chosen, or typed and confirmed
+ *   source: at most 50 names for a text (names.js); onChoose: a name was chosen, or typed and confirmed
  * @returns {{node: HTMLElement, input: HTMLInputElement, close: function(): void}}
  */
 export function complete({value = "", label, source, onChoose, placeholder = "", size = 30}) {
@@ -46,10 +46,11 @@ export function complete({value = "", label, source, onChoose, placeholder = "",
     });
   }
 
-  function show(more) {
+  function show({more, elsewhere}) {
     const note = more ? "More names match: type on" : names.length ? "" : "Nothing matches";
-    fill(list, names.map((name, i) => h("li", {role: "option", id: `${id}-${i}`, "aria-selected": "false",
-      "on:pointerdown": e => { e.preventDefault(); choose(name); }}, name)), note && h("li", {class: "hint", role: "presentation"}, note));
+    const hint = text => text && h("li", {class: "hint", role: "presentation"}, text);
+    fill(list, names.length > 0 && hint(elsewhere && "At other times than the chosen one:"), names.map((name, i) => h("li", {role: "option", id: `${id}-${i}`, "aria-selected": "false",
+      "on:pointerdown": e => { e.preventDefault(); choose(name); }}, name)), hint(note));
     active = -1;
     list.hidden = false;
     input.setAttribute("aria-expanded", "true");
@@ -63,7 +64,7 @@ export function complete({value = "", label, source, onChoose, placeholder = "",
       if (mine.signal.aborted || document.activeElement !== input)
         return;
       names = answer.names;
-      show(answer.more);
+      show(answer);
     } catch (error) {
       if (!isAbort(error)) {
         names = [];

@@ -95,10 +95,10 @@ function head(column, sort, choose) {
     column.title, h("span", {class: "direction", "aria-hidden": "true"}, active ? (sort.down ? " ▾" : " ▴") : "")));
 }
 
-function line(columns, row) {
+function line(columns, row, cards) {
   return h("tr", {class: row.class}, columns.map(c => {
     const content = c.cell ? c.cell(row) : row[c.key];
-    return h(c.heading ? "th" : "td", {scope: c.heading ? "row" : null, class: c.align === "right" ? "num" : null}, content ?? "");
+    return h(c.heading ? "th" : "td", {scope: c.heading ? "row" : null, "data-title": cards ? c.title : null, class: c.align === "right" ? "num" : null}, content ?? "");
   }));
 }
 
@@ -108,12 +108,14 @@ function line(columns, row) {
  *   cell?: function(Object): (string|Node)}>} columns value: what to sort by (without it the column is not sortable);
  *   cell: what is shown, row[key] if absent; heading: the cell names its row
  * @param {Object[]} rows a row's `class` becomes that of its line
- * @param {{sort?: {key: string, down: boolean}, onSort?: function({key: string, down: boolean}), caption?: string, foot?: Object[]}} [options]
- *   sort: the order; onSort: called with another order instead of sorting here; foot: rows below that are never sorted
+ * @param {{sort?: {key: string, down: boolean}, onSort?: function({key: string, down: boolean}), caption?: string, foot?: Object[],
+ *   cards?: boolean}} [options]
+ *   sort: the order; onSort: called with another order instead of sorting here; foot: rows below that are never sorted; cards:
+ *   on narrow screens a row is a card, with a line for each cell
  * @returns {HTMLElement} a division that scrolls sideways on narrow screens, with the table in it
  */
-export function table(columns, rows, {sort = null, onSort = null, caption = "", foot = []} = {}) {
-  const node = h("table", {class: "table"});
+export function table(columns, rows, {sort = null, onSort = null, caption = "", foot = [], cards = false} = {}) {
+  const node = h("table", {class: cards ? "table cards-narrow" : "table"});
   const choose = column => {
     const next = {key: column.key, down: sort && sort.key === column.key ? !sort.down : column.align === "right"};
     if (onSort) {
@@ -127,11 +129,19 @@ export function table(columns, rows, {sort = null, onSort = null, caption = "", 
   const show = () => {
     const by = sort && columns.find(c => c.key === sort.key && c.value);
     fill(node, caption && h("caption", null, caption), h("thead", null, h("tr", null, columns.map(c => head(c, sort, choose)))),
-      h("tbody", null, (by && !onSort ? sorted(rows, by, sort.down) : rows).map(r => line(columns, r))),
-      foot.length > 0 && h("tfoot", null, foot.map(r => line(columns, r))));
+      h("tbody", null, (by && !onSort ? sorted(rows, by, sort.down) : rows).map(r => line(columns, r, cards))),
+      foot.length > 0 && h("tfoot", null, foot.map(r => line(columns, r, cards))));
   };
   show();
   return h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": caption || "Table"}, node);
+}
+
+/** Resolves when what was changed is on the screen, or after 100 ms where nothing is drawn. */
+export function painted() {
+  return new Promise(done => {
+    requestAnimationFrame(() => setTimeout(done));
+    setTimeout(done, 100);
+  });
 }
 
 /** A labelled field: text above, control below, room for an error. @returns {HTMLElement} with `error(text)` to show or clear one */

@@ -21,7 +21,7 @@ function ticked(filter) {
   return /[*()]/.test(text) ? null : text.split("|").filter(Boolean);
 }
 
-function filterEditor(query, f, change, remove) {
+function filterEditor(query, f, range, change, remove) {
   const values = h("div", {class: "ticks", role: "group", "aria-label": `Values of ${f.key}`});
   const text = h("input", {value: f.filter, size: 18, spellcheck: "false", autocomplete: "off", "on:change": () => {
     f.filter = text.value.trim() || "*";
@@ -36,7 +36,7 @@ function filterEditor(query, f, change, remove) {
     const mine = abort = new AbortController();
     if (!f.key)
       return;
-    const list = await valueNames(query, f, f.key, search.value, mine.signal).catch(() => ({names: [], more: false}));
+    const list = await valueNames(query, f, f.key, search.value, mine.signal, range()).catch(() => ({names: [], more: false}));
     if (mine.signal.aborted)
       return;
     const chosen = ticked(f.filter);
@@ -46,10 +46,10 @@ function filterEditor(query, f, change, remove) {
       f.filter = next.length ? next.join("|") : "*";
       text.value = f.filter;
       change();
-    })), list.more && h("span", {class: "hint"}, "and more: search"), !list.names.length && h("span", {class: "hint"}, "No values fit"));
+    })), h("span", {class: "hint"}, list.more ? "and more: search" : !list.names.length ? "No values fit" : list.elsewhere && "at other times"));
   }
 
-  const key = complete({value: f.key, label: "Tag", size: 10, source: (t, signal) => keyNames(query, f, t, signal), onChoose: name => {
+  const key = complete({value: f.key, label: "Tag", size: 10, source: (t, signal) => keyNames(query, f, t, signal, range()), onChoose: name => {
     f.key = name;
     change();
     show();
@@ -63,8 +63,8 @@ function filterEditor(query, f, change, remove) {
 
 /**
  * @param {HTMLElement} root
- * @param {{aggregators: string[], onChange: function(), onKind: function(number, string)}} on
- *   onChange: the queries have changed (they are changed in place)
+ * @param {{aggregators: string[], onChange: function(), range: function(): ?{start: number, end: number}}} on
+ *   onChange: the queries have changed (they are changed in place); range: the chosen time, in which names must have points
  * @returns {{show: function(Object): void, error: function(?Error): boolean, kinds: function(Object[]): void, focus: function(): void, aggregators: function(): void}}
  *   show: {queries, formulas, kinds, axes, hideQueries}
  */
@@ -96,7 +96,7 @@ export function editor(root, on) {
     const row = {};
     const change = () => on.onChange();
     const set = name => value => { query[name] = value; change(); };
-    const metric = complete({value: query.metric, label: "Metric", source: metricNames, placeholder: "Type a metric", size: 36, onChoose: name => metricChosen(i, name, row)});
+    const metric = complete({value: query.metric, label: "Metric", source: (t, signal) => metricNames(t, signal, on.range(), query), placeholder: "Type a metric", size: 36, onChoose: name => metricChosen(i, name, row)});
     row.input = metric.input;
     row.metric = field("Metric", metric.node);
     row.agg = choice(including(on.aggregators.map(a => [a, a]), query.agg), query.agg, v => { query.touched = true; query.agg = v; change(); });
@@ -106,7 +106,7 @@ export function editor(root, on) {
     const fn = choice(including([["", "By the kind"], ...FUNCTIONS.map(f => [f, f])], query.fn), query.fn, set("fn"));
     const axis = choice([["1", "Left"], ["2", "Right"]], String(model.axes[i] ?? 1), v => { model.axes[i] = Number(v); change(); });
     const filters = h("div", {class: "filters"});
-    const showFilters = () => fill(filters, query.filters.map(f => filterEditor(query, f, change, () => {
+    const showFilters = () => fill(filters, query.filters.map(f => filterEditor(query, f, on.range, change, () => {
       query.filters = query.filters.filter(x => x !== f);
       showFilters();
       change();

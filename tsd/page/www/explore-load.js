@@ -1,6 +1,6 @@
 /* explore-load.js - asks for what a graph shows and turns the answers into series. */
 import {get, post} from "./api.js";
-import {seriesTags} from "./names.js";
+import {metricNames, valueNames} from "./names.js";
 import {autoStep, expression, format, requests, selection, stepMs, usedBy} from "./query.js";
 
 const MOST_BANDS = 5; /* more bands than that hide each other */
@@ -141,16 +141,26 @@ export async function load(ask, options) {
  * @returns {Promise<{text: string, newest: number|null}>} newest: time of the newest point of its metric
  */
 export async function whyEmpty(query, options) {
-  const tags = await seriesTags(query, null, options.signal);
-  if (!tags.tags.length) {
-    const all = (await seriesTags({...query, filters: []}, null, options.signal)).tags;
-    const near = query.filters.map(f => {
-      const values = [...new Set(all.map(t => t[f.key]).filter(Boolean))];
-      return values.length ? `${f.key} has the values ${values.slice(0, 10).join(", ")}${values.length > 10 ? " ..." : ""}` : `no series has the tag ${f.key}`;
-    });
-    return {text: `No series of ${query.metric} fits its filters${near.length ? ": " + near.join("; ") : ""}.`, newest: null};
+  const {metric} = query, {signal} = options;
+  const exists = async filters => (await metricNames(metric, signal, null, {metric, filters})).names[0] === metric;
+  if (!await exists(query.filters)) {
+    const words = await Promise.all(query.filters.map(async f => await exists([f]) ? "" : near(metric, f, signal)));
+    const found = words.filter(Boolean);
+    return {text: `No series of ${metric} fits its filters: ${found.length ? found.join("; ") : "each of them finds some, but no series fits all"}.`, newest: null};
   }
-  const last = await get("api/query/last", {timeseries: query.metric}, options);
+  const last = await get("api/query/last", {timeseries: metric}, options);
   const newest = last.reduce((most, p) => Math.max(most, p.timestamp), -Infinity);
   return {text: `${selection(query)} has series, but none of them has a point in this time.`, newest: Number.isFinite(newest) ? (newest < 1e11 ? newest * 1000 : newest) : null};
+}
+
+/* The values of a tag that are most like a filter which finds nothing: those that have most of its first letters. */
+async function near(metric, {key, filter}, signal) {
+  const text = filter.replace(/^\w+\(|[*|)].*$/g, "");
+  for (let n = text.length; ; n >>= 1) {
+    const {names, more} = await valueNames({metric, filters: []}, null, key, text.slice(0, n), signal);
+    if (names.length)
+      return `${key} has the values ${names.slice(0, 10).join(", ")}${more || names.length > 10 ? " ..." : ""}`;
+    if (!n)
+      return `no series has the tag ${key}`;
+  }
 }

@@ -81,7 +81,7 @@ class Explore {
     this.backButton = h("button", {type: "button", disabled: true, "on:click": () => this.back()}, "Back");
     const queries = h("div"), range = h("div", {class: "bar-row"});
     this.range = rangeControl(range, (start, end) => ctx.go({start, end: end || null}));
-    this.edit = editor(queries, {aggregators: this.aggregators, onChange: () => this.edited()});
+    this.edit = editor(queries, {aggregators: this.aggregators, onChange: () => this.edited(), range: () => { const r = this.resolved(); return r.error ? null : r; }});
     this.notes = notesPanel(() => this.ask());
     this.display = h("div", {class: "panel display"});
     fill(root, h("h1", {class: "hidden-title"}, "Explore"), h("div", {class: "bar-row range noprint"}, range, this.backButton), h("div", {class: "two"},
@@ -274,7 +274,7 @@ class Explore {
         return;
       const zone = this.ctx.zone();
       this.problem.append(h("div", {class: "note warn"}, h("p", null, why.text), why.newest !== null && h("p", null, `Its newest point is of ${format(why.newest, zone, "full")}. `,
-        h("button", {type: "button", "on:click": () => this.ctx.go({start: String(why.newest - 3600000), end: String(why.newest + 60000)})}, "Show the hour before it"))));
+        h("button", {type: "button", "on:click": () => this.ctx.go({start: String(why.newest - 864e5), end: String(why.newest + 60000)})}, "Show the day before it"))));
     }
   }
 

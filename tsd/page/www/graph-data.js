@@ -9,22 +9,6 @@
 
 const MAX_CELLS = 1500000; /* times x series: above that, points are thinned to columns of pixels before they are joined */
 
-/**
- * The least distance of two points that is a gap: one and a half steps, or four times the usual distance where points are rarer than steps.
- * @param {number} [step] ms, if it is known @param {number} [column] ms in which the server has left out points: what lies so near is no gap
- */
-export function gapAfter(points, step = 0, column = 0) {
-  if (points.length < 3)
-    return step ? Math.max(step * 1.5, column * 2) : Infinity;
-  const every = Math.max(1, Math.floor(points.length / 500));
-  const distances = [];
-  for (let i = every; i < points.length; i += every)
-    distances.push(points[i][0] - points[i - 1][0]);
-  distances.sort((a, b) => a - b);
-  const usual = distances[distances.length >> 1];
-  return Math.max(step && usual < step * 1.01 ? step * 1.5 : usual * 4, column * 2, 1);
-}
-
 /** The index of the last point at or before a time, -1 if all are later. */
 export function indexAt(points, ms) {
   let low = 0, high = points.length;
@@ -153,6 +137,26 @@ function column(times, points) {
   return out;
 }
 
+/* The columns of lists that all have the same times, as those of one step have, in one pass; null for others. */
+function together(lists, limits) {
+  const [first] = lists, n = first?.length ?? 0;
+  if (n * lists.length > MAX_CELLS || !lists.every(list => list === first || list.length === n && list.every((p, i) => p[0] === first[i][0])))
+    return null;
+  const times = [], limit = Math.min(...limits), columns = lists.map(() => []);
+  let before = n && first[0][0];
+  for (let i = 0; i < n; i++) {
+    const ms = first[i][0];
+    if (ms - before > limit) { /* a gap of some of them */
+      times.push((before + ms) / 2);
+      columns.forEach((column, k) => column.push(ms - before > limits[k] ? null : undefined));
+    }
+    times.push(before = ms);
+    for (let k = 0; k < lists.length; k++)
+      columns[k].push(lists[k][i][1]);
+  }
+  return [times, ...columns];
+}
+
 /**
  * Columns for uPlot.
  * @param {Array<Array<[number, (number|null)]>>} lists of points
@@ -162,6 +166,9 @@ function column(times, points) {
  * @returns {Array} times, then an array of values for each list: undefined where a list has no point, null at gaps
  */
 export function join(lists, limits, start, end, width) {
+  const same = together(lists, limits);
+  if (same)
+    return same;
   const columns = Math.max(50, Math.round(width));
   let ready = lists.map((points, i) => withGaps(points, limits[i]));
   let times = allTimes(ready);

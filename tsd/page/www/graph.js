@@ -1,11 +1,14 @@
-/* graph.js - graphs over time by uPlot, and small curves. uPlot is loaded when the first graph is drawn. */
-import {h, svg} from "./dom.js";
+/* graph.js - graphs over time by uPlot, which is loaded when the first graph is drawn. Small curves: curve.js. */
+import {h} from "./dom.js";
 import {short} from "./number.js";
-import {gapAfter, join, stack} from "./graph-data.js";
+import {gapAfter} from "./gaps.js";
+import {join, stack} from "./graph-data.js";
+import {dense, drawRectangles} from "./graph-dense.js";
 import {input} from "./graph-input.js";
 import {tip, valuesAt} from "./graph-tip.js";
 import {ticks} from "./zone.js";
 
+const WIDTH = 1.5; /* of a line */
 const NEAR_PX = 14; /* a click so near to a line means that line */
 let loading = null;
 
@@ -84,11 +87,12 @@ function range(o, axis, low, high) {
 function seriesOf(uPlot, o, list, node) {
   return list.map(({index, role}) => {
     const s = o.series[index], color = s.color ?? colorOf(index);
-    const common = {label: s.label, scale: s.axis === 2 ? "y2" : "y", spanGaps: false};
+    const common = {label: s.label, scale: s.axis === 2 ? "y2" : "y", spanGaps: false, pxAlign: 0};
     if (role === "max" || role === "min")
       return {...common, stroke: () => "transparent", width: 0, points: {show: false}};
-    const paths = role === "bars" ? uPlot.paths.bars({size: [0.92, 80], align: 1}) : role === "steps" ? uPlot.paths.stepped({align: 1}) : undefined;
-    return {...common, paths, stroke: () => resolved(node, color), width: role === "bars" ? 0 : 1.5,
+    const paths = role === "bars" ? uPlot.paths.bars({size: [0.92, 80], align: 1}) : role === "steps" ? uPlot.paths.stepped({align: 1})
+      : dense(uPlot.paths.linear(), WIDTH, () => ({start: o.start, column: o.series[index].column ?? 0}));
+    return {...common, paths, stroke: () => resolved(node, color), width: role === "bars" ? 0 : WIDTH,
       fill: role === "line" ? undefined : () => resolved(node, color, role === "bars" ? 0.85 : 0.15), points: role === "line" ? {size: 5} : {show: false}};
   });
 }
@@ -168,12 +172,46 @@ export function graph(root, options) {
   node.style.minHeight = o.height + "px";
   const box = tip(node);
   const shows = index => alone === null || alone === index;
-  const current = () => (u ? [u.scales.x.min, u.scales.x.max] : [o.start, o.end]);
+  let held = null, frame = 0, moved = null; /* while the range moves: what is drawn, {image, x, y, y2} with its scales; the range of the next frame */
+  const current = () => moved ?? (u ? [u.scales.x.min, u.scales.x.max] : [o.start, o.end]);
 
   function isolate(index) {
+    release();
     alone = index !== null && o.series.length > index ? index : null;
     u?.batch(() => list.forEach((l, i) => u.setSeries(i + 1, {show: shows(l.index)})));
     o.onIsolate?.(alone);
+  }
+
+  /* Show another range: until it is final, the picture is moved and not drawn anew, since there is no other data yet. */
+  function move(min, max) {
+    if (!u)
+      return;
+    if (!held) {
+      const {ctx, bbox, scales} = u, image = h("canvas", {width: bbox.width, height: bbox.height});
+      image.getContext("2d").drawImage(ctx.canvas, bbox.left, bbox.top, bbox.width, bbox.height, 0, 0, bbox.width, bbox.height);
+      held = {image, ...Object.fromEntries(Object.entries(scales).map(([k, s]) => [k, [s.min, s.max]]))};
+      list.forEach((l, i) => { u.series[i + 1].show = false; });
+    }
+    moved = [min, max];
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(() => u?.setScale("x", {min, max}));
+  }
+
+  function release() {
+    cancelAnimationFrame(frame);
+    if (held)
+      list.forEach((l, i) => { u.series[i + 1].show = shows(l.index); });
+    held = moved = null;
+  }
+
+  function drawHeld({ctx, bbox}) {
+    const [from, to] = held.x.map(ms => u.valToPos(ms, "x", true));
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
+    ctx.drawImage(held.image, from, bbox.top, to - from, bbox.height);
+    ctx.restore();
   }
 
   function nearest(values, y) {
@@ -232,16 +270,17 @@ export function graph(root, options) {
       if (l.role === "max")
         bands.push({series: [i + 1, i + 2], fill: () => resolved(node, o.series[l.index].color ?? colorOf(l.index), 0.18)});
     });
-    const scale = axis => ({distr: o.log ? 3 : 1, auto: true, range: (self, low, high) => range(o, axis, low, high)});
+    const scale = axis => ({distr: o.log ? 3 : 1, auto: true, range: (self, low, high) => held?.[axis === 1 ? "y" : "y2"] ?? range(o, axis, low, high)});
     return new uPlot({
       width: Math.max(100, node.clientWidth), height: o.height, ms: 1, legend: {show: false}, pxAlign: 0,
       scales: {x: {time: true, auto: false, range: (self, min, max) => [min, max]}, y: scale(1), y2: scale(2)},
       axes: axes({get zone() { return o.zone; }, get unit() { return o.unit; }, get unit2() { return o.unit2; }, get series() { return o.series; }}, node),
-      series: [{}, ...seriesOf(uPlot, {get series() { return o.series; }}, list, node)], bands,
+      series: [{}, ...seriesOf(uPlot, {get series() { return o.series; }, get start() { return o.start; }}, list, node)], bands,
       cursor: {points: {show: false}, drag: {x: true, y: false, setScale: false, dist: 5}},
       hooks: {
         setCursor: [onCursor],
-        draw: [self => drawNotes(self, o, node)],
+        drawSeries: [drawRectangles],
+        draw: [self => { if (held) drawHeld(self); drawNotes(self, o, node); }],
         setSelect: [self => {
           if (self.select.width < 5)
             return;
@@ -256,7 +295,8 @@ export function graph(root, options) {
   function draw(uPlot) {
     if (signal.aborted)
       return;
-    const made = columns(o, layers(o), Math.max(100, node.clientWidth));
+    release();
+    const made = columns(o, layers(o), Math.max(100, node.clientWidth * devicePixelRatio));
     const nextShape = shapeOf(o, made.list);
     list = made.list;
     if (u && nextShape === shape) {
@@ -286,7 +326,12 @@ export function graph(root, options) {
   });
   input(node, {
     range: current, area: () => u?.over.getBoundingClientRect() ?? node.getBoundingClientRect(), cursor: step,
-    move: (min, max) => u?.setScale("x", {min, max}), settle: (min, max) => o.onZoom?.(min, max), back: () => o.onBack?.(),
+    move, back: () => o.onBack?.(),
+    settle: (min, max) => {
+      release();
+      u?.setScale("x", {min, max});
+      o.onZoom?.(min, max);
+    },
     leave: () => (alone !== null ? isolate(null) : u?.setCursor({left: -10, top: -10})),
   }, signal);
 
@@ -299,45 +344,9 @@ export function graph(root, options) {
     },
     close() {
       abort.abort();
+      release();
       u?.destroy();
       node.remove();
     },
   };
-}
-
-/**
- * A small curve without axes, as wide as its place.
- * @param {HTMLElement} root it becomes a child of it
- * @param {Array<[number, (number|null)]>} points ms, value; null is a gap
- * @param {{start?: number, end?: number, kind?: string, step?: number, label?: string}} [options] counts are filled from zero
- * @returns {SVGElement}
- */
-export function curve(root, points, {start, end, kind = "gauge", step = 0, label = ""} = {}) {
-  const known = points.filter(p => p[1] !== null && Number.isFinite(p[1]));
-  const node = svg("svg", {class: "curve", viewBox: "0 0 300 50", preserveAspectRatio: "none", role: "img", "aria-label": label || "Small curve"});
-  root.append(node);
-  if (!known.length)
-    return node;
-  const from = start ?? known[0][0], to = end ?? known[known.length - 1][0];
-  let low = Infinity, high = -Infinity;
-  for (const [, v] of known) {
-    low = Math.min(low, v);
-    high = Math.max(high, v);
-  }
-  if (kind === "count")
-    low = Math.min(0, low);
-  const x = ms => (to > from ? (ms - from) / (to - from) * 300 : 150).toFixed(1);
-  const y = v => (high > low ? 47 - (v - low) / (high - low) * 44 : 25).toFixed(1);
-  const limit = gapAfter(known, step);
-  let path = "", before = null;
-  for (const [ms, v] of known) {
-    const joined = before !== null && ms - before <= limit;
-    path += `${joined ? "L" : "M"}${x(ms)} ${y(v)}${joined ? "" : "h.01"}`;
-    before = ms;
-  }
-  if (kind === "count")
-    node.append(svg("path", {class: "area", d: known.map(([ms, v]) => `M${x(ms)} 47V${y(v)}h${Math.max(1, step ? step / (to - from) * 290 : 300 / known.length * 0.9).toFixed(1)}V47Z`).join("")}));
-  else
-    node.append(svg("path", {d: path}));
-  return node;
 }

@@ -2,9 +2,10 @@
  * latest.js - the view Latest: the newest values of the series of a metric, their age, and a small curve of the last points.
  */
 import {get, isAbort} from "./api.js";
-import {foreign, metricInfo, metrics} from "./catalog.js";
+import {metricInfo} from "./catalog.js";
+import {curve} from "./curve.js";
 import {field, fill, h, sorted, table} from "./dom.js";
-import {curve} from "./graph.js";
+import {newest} from "./metric_list.js";
 import {neat} from "./labels.js";
 import {metricField} from "./metric_field.js";
 import {age, count} from "./number.js";
@@ -31,9 +32,10 @@ export function latestRows(answer) {
   });
 }
 
-/** All keys of the tags of the rows, in order. */
+/** All keys of the tags of the rows: first those that tell most rows apart. */
 export function keysOf(rows) {
-  return [...new Set(rows.flatMap(r => Object.keys(r.tags)))].sort();
+  const values = k => new Set(rows.map(r => r.tags[k])).size;
+  return [...new Set(rows.flatMap(r => Object.keys(r.tags)))].sort().map(k => [k, values(k)]).sort((a, b) => b[1] - a[1]).map(k => k[0]);
 }
 
 function small(row) {
@@ -47,7 +49,7 @@ function columnsOf(metric, kind, keys, now, zone, curves) {
   const [first, ...others] = keys.length ? keys : [""];
   return [
     {key: `tag ${first}`, title: first || "Series", heading: true, value: r => r.tags[first] ?? null,
-      cell: r => h("a", {href: exploreLink({metric, kind}, r.tags)}, r.tags[first] ?? (first ? "–" : metric))},
+      cell: r => h("a", {href: exploreLink({metric, kind, last: r.ms}, r.tags)}, r.tags[first] ?? (first ? "–" : metric))},
     {key: "value", title: "Value", align: "right", value: r => r.value, cell: r => h("strong", null, typeof r.value === "number" ? neat(r.value) : String(r.value))},
     {key: "age", title: "Age", align: "right", value: r => now - r.ms, cell: r => h("span", {title: format(r.ms, zone, "iso")}, age(r.ms, now))},
     ...(curves ? [{key: "curve", title: `Last ${CURVE_POINTS} points`, cell: small}] : []),
@@ -94,7 +96,7 @@ class Latest {
   }
 
   async show(state, signal) {
-    const metric = one(state, "metric") || foreign((await metrics({sort: "written", limit: 50}, {signal})).metrics)[0]?.metric;
+    const metric = one(state, "metric") || (await newest(1, {signal}))[0]?.metric;
     if (!metric) {
       this.status.textContent = "There are no metrics yet. The view Start shows how to send some.";
       return;

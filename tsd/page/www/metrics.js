@@ -2,14 +2,15 @@
  * metrics.js - the view Metrics: what is stored, what makes it many series, what reads it, what expires; kinds and units can be set.
  */
 import {get, isAbort, post} from "./api.js";
-import {metricInfo, metrics} from "./catalog.js";
-import {choice, field, fill, h, table} from "./dom.js";
+import {metricInfo} from "./catalog.js";
+import {metrics, partialWords} from "./metric_list.js";
+import {choice, field, fill, h, table, toggle} from "./dom.js";
 import {tenth} from "./labels.js";
 import {age, bytes, count, short} from "./number.js";
 import {exploreLink} from "./start_model.js";
 import {saveButtons} from "./sheet.js";
-import {one} from "./state.js";
-import {format} from "./zone.js";
+import {has, one} from "./state.js";
+import {add, format, startOf} from "./zone.js";
 
 export const title = "Metrics";
 
@@ -40,8 +41,8 @@ function columnsOf(ctx, now) {
     {key: "last", title: "Last point", align: "right", sort: "written", cell: r => time(r.last)},
     {key: "first", title: "First point", align: "right", cell: r => (r.first ? format(r.first, zone, "date") : "")},
     {key: "points_today", title: "Today", align: "right", help: "Points since midnight", cell: r => short(r.points_today)},
-    {key: "points_yesterday", title: "Against yesterday", align: "right", help: "Points of today against those of yesterday",
-      cell: r => { const g = growth(r); return g === null ? "" : h("span", {title: `${count(r.points_yesterday)} points yesterday`}, (g > 0 ? "+" : "") + tenth(g)); }},
+    {key: "points_yesterday", title: "Against yesterday", align: "right", help: "Points of today against those of yesterday until the same time",
+      cell: r => { const g = growth(r); return g === null ? "" : h("span", {title: `${count(r.points_yesterday)} points yesterday until now`}, (g > 0 ? "+" : "") + tenth(g)); }},
     {key: "reads", title: "Read", align: "right", help: "How often queries have read it since the daemon was started", cell: r => count(r.reads)},
     {key: "last_read", title: "Last read", align: "right", cell: r => time(r.last_read)},
   ];
@@ -91,7 +92,7 @@ function details(info, ctx, now, refresh) {
     info.last && `last point ${age(info.last, now)}`, info.reads !== undefined && `read ${count(info.reads)} times`].filter(Boolean).join(", ");
   const expires = info.expires === undefined ? null
     : info.expires === null ? "Its points never expire." : `Its oldest points expire ${info.expires > now ? "on" : "since"} ${format(info.expires, ctx.zone(), "minute")}.`;
-  const links = h("p", {class: "buttons"}, h("a", {class: "button", href: exploreLink(info)}, "Graph"),
+  const links = h("p", {class: "buttons"}, h("a", {class: "button", href: exploreLink({...info, kind: info.likely})}, "Graph"),
     h("a", {class: "button", href: "#" + new URLSearchParams({v: "totals", metric: info.metric})}, "Totals"),
     h("a", {class: "button", href: "#" + new URLSearchParams({v: "latest", metric: info.metric})}, "Latest values"),
     h("button", {type: "button", "on:click": () => ctx.go({metric: null})}, "Close"));
@@ -109,11 +110,12 @@ class Metrics {
       ctx.go({match: this.match.value.trim() || null}, {push: false});
     }});
     this.order = choice(ORDERS, "name", v => ctx.go({sort: v}, {push: false}));
+    this.own = toggle("Those of tsd itself, too", false, on => ctx.go({own: on ? "1" : null}, {push: false}));
     this.fields = {match: field("Names with", this.match), order: field("Order", this.order)};
     this.status = h("p", {class: "hint", role: "status"});
     this.details = h("div");
     this.body = h("div", {"aria-busy": "true"});
-    fill(root, h("h1", null, title), h("form", {class: "panel bar-row", "on:submit": e => e.preventDefault()}, Object.values(this.fields)), this.details, this.status, this.body);
+    fill(root, h("h1", null, title), h("form", {class: "panel bar-row", "on:submit": e => e.preventDefault()}, Object.values(this.fields), this.own), this.details, this.status, this.body);
     ctx.every(() => this.run(ctx.state));
   }
 
@@ -124,9 +126,10 @@ class Metrics {
     try {
       const sort = one(state, "sort") || "written";
       this.order.value = sort;
+      this.own.firstChild.checked = has(state, "own");
       if (document.activeElement !== this.match)
         this.match.value = one(state, "match");
-      await Promise.all([this.list(one(state, "match"), sort, signal), this.open(one(state, "metric"), signal)]);
+      await Promise.all([this.list(one(state, "match"), sort, has(state, "own"), signal), this.open(one(state, "metric"), signal)]);
       this.fields.match.error("");
     } catch (error) {
       if (!isAbort(error))
@@ -135,16 +138,16 @@ class Metrics {
     this.body.removeAttribute("aria-busy");
   }
 
-  async list(match, sort, signal) {
-    const found = await metrics({match, sort, limit: this.limit}, {signal});
-    this.fields.order.hidden = Boolean(found.plain);
+  async list(match, sort, all, signal) {
+    const zone = this.ctx.zone(), today = startOf("day", Date.now(), zone);
+    const own = all || match.startsWith("tsd"); /* who types the prefix means it */
+    const found = await metrics({match, sort, own, limit: this.limit, today, yesterday: add(today, -1, "day", zone)}, {signal});
     const now = Date.now(), rows = found.metrics;
-    const columns = knownColumns(rows, columnsOf(this.ctx, now)).map(c => (c.sort && !found.plain ? {...c, value: r => r[c.key]} : {...c, value: undefined}));
+    const columns = knownColumns(rows, columnsOf(this.ctx, now)).map(c => (c.sort ? {...c, value: r => r[c.key]} : {...c, value: undefined}));
     const at = columns.find(c => c.sort === sort);
     const node = table(columns, rows, {caption: "Metrics", sort: at ? {key: at.key, down: sort !== "name"} : null,
       onSort: next => this.ctx.go({sort: columns.find(c => c.key === next.key).sort}, {push: false})});
-    const total = found.total ?? null;
-    this.status.textContent = rows.length ? `${count(rows.length)}${found.more ? ` of ${total === null ? "more" : count(total)}` : ""} metrics${found.estimated ? "; some figures are estimated" : ""}`
+    this.status.textContent = rows.length ? `${count(rows.length)}${found.more ? ` of ${count(found.total)}` : ""} metrics${partialWords(found)}${found.estimated ? "; some figures are estimated" : ""}`
       : match ? `No metric has "${match}" in its name.` : "There are no metrics yet. The view Start shows how to send some.";
     const head = rows.length > 0 && h("p", {class: "noprint"}, saveButtons("metrics", () => ({head: columns.map(c => c.key), rows: rows.map(r => columns.map(c => r[c.key] ?? null))})));
     const more = found.more && h("button", {type: "button", "data-key": "more", "on:click": () => { this.limit += PAGE; this.run(this.ctx.state); }}, "Show more");

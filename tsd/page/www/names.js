@@ -1,59 +1,35 @@
 /* names.js - which metrics, tag keys and values there are, and what is known of a metric. */
 import {ApiError, get} from "./api.js";
-import {guessKind} from "./query.js";
+import {guessKind} from "./kind.js";
 
-const MOST = 50; /* names in an answer */
-const LOOKUP = 2000; /* series that are looked at for their tags */
 const metrics = new Map();
 
-/** Metrics that begin with a text. @returns {Promise<{names: string[], more: boolean}>} */
-export async function metricNames(text, signal) {
-  const found = await get("api/suggest", {type: "metrics", q: text, max: MOST + 1}, {signal});
-  return {names: found.slice(0, MOST), more: found.length > MOST};
-}
-
-/* The values that a filter lists, or null for one that is more than a list. */
-function listed(filter) {
-  const call = /^(?:literal_or)\((.*)\)$/.exec(filter);
-  return call ? call[1].split("|") : /[*()]/.test(filter) ? null : filter.split("|");
+/* Names that have points in a time under the filters of a query but one; if there are none, those that have points at other times. */
+async function names(params, signal, range, query, without) {
+  const filter = query?.filters.filter(f => f !== without && f.key && f.filter).map(f => `${f.key}=${f.filter}`);
+  const ask = time => get("api/tsd/names", {...params, filter, ...time}, {signal});
+  const found = range ? await ask({start: range.start, end: range.end - 1}) : null;
+  return !found || !found.names.length && !found.more ? {...await ask(), elsewhere: Boolean(found)} : found;
 }
 
 /**
- * Tags of the series that a query selects.
- * @param {import("./query.js").Query} query
- * @param {?Object} without a filter that is left out, since it is being chosen
- * @returns {Promise<{tags: Object[], more: boolean}>} more: there may be others
+ * Metrics whose names begin with a text, then those that contain it: at most 50 that have series under the filters of a query with points in the time.
+ * @param {string} text @param {AbortSignal} signal
+ * @param {?{start: number, end: number}} [range] ms @param {?import("./query.js").Query} [query]
+ * @returns {Promise<{names: string[], more: boolean, elsewhere?: boolean}>} elsewhere: nothing has points in the time; these have points at others
  */
-export async function seriesTags(query, without, signal) {
-  const filters = query.filters.filter(f => f !== without && f.key && f.filter);
-  /* lists are compared here: the server refuses names that it has never seen, and a key may be one */
-  const answer = await get("api/search/lookup", {m: query.metric, limit: LOOKUP}, {signal});
-  const fits = tags => filters.every(f => f.key in tags && (listed(f.filter)?.includes(tags[f.key]) ?? true));
-  return {tags: answer.results.map(r => r.tags).filter(fits), more: answer.totalResults > answer.results.length};
+export function metricNames(text, signal, range, query) {
+  return names({q: text}, signal, range, query);
 }
 
-function chosen(all, text, more) {
-  const part = text.toLowerCase();
-  const begins = [], holds = [];
-  for (const name of [...new Set(all)].sort((a, b) => a.localeCompare(b, undefined, {numeric: true}))) {
-    const at = name.toLowerCase().indexOf(part);
-    if (at >= 0)
-      (at === 0 ? begins : holds).push(name);
-  }
-  const names = [...begins, ...holds];
-  return {names: names.slice(0, MOST), more: more || names.length > MOST};
+/** Tag keys of the series that a query selects, without a filter that is being chosen. Contract: metricNames. */
+export function keyNames(query, without, text, signal, range) {
+  return names({kind: "tagk", metric: query.metric, q: text}, signal, range, query, without);
 }
 
-/** Tag keys of the series that a query selects. Contract: metricNames. */
-export async function keyNames(query, without, text, signal) {
-  const {tags, more} = await seriesTags(query, without, signal);
-  return chosen(tags.flatMap(Object.keys), text, more);
-}
-
-/** Values of a tag key in the series that a query selects. Contract: metricNames. */
-export async function valueNames(query, without, key, text, signal) {
-  const {tags, more} = await seriesTags(query, without, signal);
-  return chosen(tags.map(t => t[key]).filter(v => v !== undefined), text, more);
+/** Values of a tag key in the series that a query selects. Contract: keyNames. */
+export function valueNames(query, without, key, text, signal, range) {
+  return names({kind: "tagv", metric: query.metric, tagk: key, q: text}, signal, range, query, without);
 }
 
 /**

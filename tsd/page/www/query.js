@@ -125,11 +125,6 @@ export function autoStep(span, width, kind) {
   return (STEPS.find(s => s[1] >= least) ?? STEPS[STEPS.length - 1])[0];
 }
 
-/** The kind that a name suggests where nobody has said it. */
-export function guessKind(metric) {
-  return /(^|[._-])(hits|orders|events|visits|clicks|sales)$/.test(metric) ? "count" : "gauge";
-}
-
 /**
  * What is sent for a query.
  * @param {Query} query with a step

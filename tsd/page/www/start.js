@@ -3,9 +3,9 @@
  * no data, the lines that send some.
  */
 import {get, isAbort} from "./api.js";
-import {attempt, foreign, metrics} from "./catalog.js";
+import {curve} from "./curve.js";
 import {copyButton, fill, h, refill} from "./dom.js";
-import {curve} from "./graph.js";
+import {foreign, metrics, partialWords} from "./metric_list.js";
 import {age, count, short} from "./number.js";
 import {curveQueries, curvesOf, exploreLink, kindOf} from "./start_model.js";
 
@@ -14,19 +14,15 @@ export const title = "Start";
 const SHOWN = 6, ASKED = 200, DAY = 864e5;
 
 async function health(signal) {
-  const s = await attempt("api/tsd/status", {}, {signal});
-  if (s)
-    return {ok: s.health?.ok !== false, problems: s.health?.problems ?? [], rate: s.rates?.points_in, totals: s.totals};
-  await get("api/version", {}, {signal});
-  return {problems: []};
+  const s = await get("api/tsd/status", {}, {signal});
+  return {...s.health, rate: s.rates?.points_in, totals: s.totals};
 }
 
 function healthLine({ok, problems, rate, totals}) {
-  const facts = [totals?.points !== undefined && `${short(totals.points)} points in ${count(totals.series)} series of ${count(totals.metrics)} metrics`,
-    rate !== undefined && `${short(rate)} points a second arrive`].filter(Boolean).join("; ");
-  if (ok !== false)
-    return h("p", {class: "note"}, h("strong", {class: "good"}, ok ? "All is well. " : "The daemon answers. "), facts && `${facts}. `, h("a", {href: "#v=status"}, "Status"));
-  return h("div", {class: "note bad", role: "alert"}, problems.map(p => h("p", null, h("strong", null, p.what), " ", p.action)), h("a", {href: "#v=status"}, "Status"));
+  if (!ok)
+    return h("div", {class: "note bad", role: "alert"}, problems.map(p => h("p", null, h("strong", null, p.what), " ", p.action)), h("a", {href: "#v=status"}, "Status"));
+  return h("p", {class: "note"}, h("strong", {class: "good"}, "All is well. "), `${short(totals.points)} points in ${count(totals.series)} series of ${count(totals.metrics)} metrics`,
+    rate !== undefined && `; ${short(rate)} points a second arrive`, ". ", h("a", {href: "#v=status"}, "Status"));
 }
 
 function card(m, points, now) {
@@ -34,7 +30,7 @@ function card(m, points, now) {
   if (points?.length > 1)
     curve(place, points, {start: now - DAY, end: now, kind: kindOf(m) === "count" ? "count" : "gauge", label: `${m.metric}, the last 24 hours`});
   else
-    fill(place, h("span", {class: "hint"}, "no points in the last 24 hours"));
+    fill(place, h("span", {class: "hint"}, m.last >= now - DAY ? "too few points yet for a curve" : "no points in the last 24 hours"));
   const facts = [m.last && `last point ${age(m.last, now)}`, m.series !== undefined && `${count(m.series)} series`,
     m.points_today > 0 && `${short(m.points_today)} points today`].filter(Boolean).join(", ");
   return h("li", null, h("a", {class: "card", href: exploreLink(m), "data-key": m.metric}, h("strong", null, m.metric), place, facts && h("span", {class: "hint"}, facts)));
@@ -65,27 +61,35 @@ function section(heading, list, curves, now, link) {
 }
 
 async function load(signal) {
-  const newest = await metrics({sort: "written", limit: ASKED}, {signal});
-  const busiest = newest.plain ? newest : await metrics({sort: "points", limit: ASKED}, {signal});
-  const first = (found, n = SHOWN) => foreign(found.metrics).slice(0, n);
-  const lists = newest.plain ? [["Metrics", first(newest, 2 * SHOWN)]]
-    : [["Busiest metrics", first(busiest)], ["Written last", first(newest)]];
+  const [busiest, newest] = await Promise.all(["points", "written"].map(sort => metrics({sort, limit: ASKED}, {signal})));
+  const first = found => foreign(found.metrics).slice(0, SHOWN);
+  const lists = [["Busiest metrics", first(busiest)], ["Written last", first(newest)]];
   const all = [...new Map(lists.flatMap(l => l[1]).map(m => [m.metric, m])).values()];
+  if (all.length === lists[0][1].length) /* the same ones twice */
+    lists.pop();
   const answer = all.length ? await get("api/query", {start: Date.now() - DAY, arrays: true, ms: true, m: curveQueries(all)}, {signal}).catch(error => {
     if (isAbort(error))
       throw error;
     return []; /* the names are worth showing without their curves */
   }) : [];
   const curves = curvesOf(answer);
-  if (newest.plain) /* nothing is known of them: those with points of the day first */
-    lists[0][1].sort((a, b) => curves.has(b.metric) - curves.has(a.metric));
-  return {lists, curves, any: all.some(m => !m.metric.startsWith("tsd.")), more: newest.more || newest.metrics.length > SHOWN};
+  return {lists, curves, any: all.some(m => !m.metric.startsWith("tsd.")), more: newest.more || newest.metrics.length > SHOWN, words: partialWords(newest)};
+}
+
+/* What was saved; the module comes when the box is opened. */
+function savedBox() {
+  const body = h("div");
+  const node = h("details", {class: "panel noprint", "on:toggle": async () => {
+    if (node.open)
+      await (await import("./saved.js")).showSaved(body);
+  }}, h("summary", null, "Recent, favourites and shared views"), body);
+  return node;
 }
 
 /** Opens the view. Contract: main.js. */
 export function open(root, ctx) {
   const line = h("div", {role: "status"}), body = h("div", {"aria-busy": "true"});
-  fill(root, h("h1", null, "Start"), line, body);
+  fill(root, h("h1", null, "Start"), line, body, savedBox());
   let shown = "", waiting = false;
   const show = async () => {
     const [state, found] = await Promise.allSettled([health(ctx.signal), load(ctx.signal)]);
@@ -101,13 +105,13 @@ export function open(root, ctx) {
     draw(found.value);
     body.removeAttribute("aria-busy");
   };
-  const draw = ({lists, curves, any, more}) => {
+  const draw = ({lists, curves, any, more, words}) => {
     const key = JSON.stringify([any, lists, [...curves]]);
     if (key === shown)
       return;
     [shown, waiting] = [key, !any];
     const focused = body.contains(document.activeElement) ? document.activeElement.dataset.key : null;
-    const link = more && h("p", null, h("a", {href: "#v=metrics"}, "All metrics"));
+    const link = more && h("p", null, h("a", {href: "#v=metrics"}, "All metrics"), h("span", {class: "hint"}, words));
     fill(body, !any && noData(), lists.filter(l => l[1].length).map(([heading, list], i) =>
       section(any ? heading : "Of the daemon itself", list, curves, Date.now(), i === lists.length - 1 && link)).slice(0, any ? 2 : 1));
     if (focused)

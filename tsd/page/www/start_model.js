@@ -1,8 +1,9 @@
 /*
  * start_model.js - the queries of small curves, and links that open a metric. Pure functions.
  */
-import {aggregatorFor} from "./catalog.js";
-import {guessKind} from "./query.js";
+import {aggregatorFor, guessKind} from "./kind.js";
+
+const DAY = 864e5;
 
 /** The kind of a metric, else the one that its name suggests. */
 export const kindOf = m => m.kind ?? guessKind(m.metric);
@@ -26,10 +27,10 @@ export function curvesOf(answer) {
   return found;
 }
 
-/** The address of the view Explore with a metric, over the last day. @param {{metric: string, kind?: string}} m */
-export function exploreLink(m, tags = {}) {
-  const {metric} = m, kind = kindOf(m);
+/** The address of the view Explore with a metric, over the last day; if its last point is older, over the day before that. @param {{metric: string, kind?: string, last?: number}} m */
+export function exploreLink(m, tags = {}, now = Date.now()) {
+  const {metric, last} = m, kind = kindOf(m), old = last < now - DAY;
   const list = Object.entries(tags).map(([k, v]) => `${k}=${v}`).join(",");
   const agg = kind === "counter" ? "sum:rate{dropcounter}" : aggregatorFor(kind);
-  return "#" + new URLSearchParams({v: "explore", start: "1d-ago", m: `${agg}:${metric}${list ? `{${list}}` : ""}`});
+  return "#" + new URLSearchParams({v: "explore", start: old ? last - DAY : "1d-ago", ...(old && {end: last + 60000}), m: `${agg}:${metric}${list ? `{${list}}` : ""}`});
 }

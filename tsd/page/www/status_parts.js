@@ -29,7 +29,7 @@ function rates({rates: r = {}, totals: t = {}}) {
 function memory(list) {
   const share = r => (r.limit > 0 ? r.used / r.limit : null);
   return table([text("account", "Account", {heading: true}), num("used", "Used", bytes),
-    num("limit", "Limit", v => (v > 0 ? bytes(v) : "that of the process")),
+    num("limit", "Limit", v => (v > 0 ? bytes(v) : "process"), {help: "process: only that of the whole process"}),
     {key: "share", title: "Share", align: "right", value: share,
       cell: r => (share(r) === null ? "" : h("span", null, h("meter", {min: 0, max: 1, high: 0.9, value: share(r), "aria-hidden": "true"}), ` ${tenth(share(r))}`))}],
   list, {caption: "Memory by account"});
@@ -38,14 +38,14 @@ function memory(list) {
 function refused(list, {zone}) {
   return table([text("reason", "Reason", {heading: true}), num("count", "Lines", count), {key: "when", title: "Last", value: r => r.when,
     cell: r => (r.when ? format(r.when, zone, "full") : "")}, {key: "example", title: "For example", cell: r => h("code", null, r.example ?? "")}],
-  list, {sort: {key: "count", down: true}, caption: "Lines and points that were refused since the daemon was started"});
+  list, {sort: {key: "count", down: true}, caption: "Lines and points that were refused since the daemon was started", cards: true});
 }
 
 function windows(list, {zone}) {
   const rows = list.map(w => ({...w, per: w.points > 0 ? w.bytes / w.points : null}));
   return table([{key: "start", title: "From", heading: true, value: r => r.start, cell: r => format(r.start, zone, "minute")},
     {key: "end", title: "To", value: r => r.end, cell: r => format(r.end, zone, "minute")}, num("files", "Files", count), num("bytes", "Size", bytes),
-    num("points", "Points", count), num("per", "Bytes a point", short)], rows, {sort: {key: "start", down: true}, caption: "Windows of time with their files"});
+    num("points", "Points", count), num("per", "Bytes a point", short)], rows, {sort: {key: "start", down: true}, caption: "Windows of time with their files", cards: true});
 }
 
 const TIMES = {put_to_log: "From the socket into the log", flush: "Memory into files", merge: "Merging files", sync: "Sync of the log"};
@@ -56,13 +56,25 @@ function times(t) {
     num("p99", "99 % within", duration), num("max", "Longest", duration)], rows, {caption: "How long steps took"});
 }
 
-function queries({running = [], slow = []}, {cancel}) {
-  const columns = [{key: "text", title: "Query", heading: true, cell: r => h("code", null, r.text)}, text("client", "Client"), num("ms", "Time", duration)];
+/** What a query asks for, as it is written in addresses, and its range; the text itself if it is something else. */
+export function queryWords(text, zone) {
+  try {
+    const {startTime, endTime, queries: list} = JSON.parse(text);
+    const one = q => [q.aggregator, q.downsample, q.rate && "rate", q.metric ?? `tsuids ${q.tsuids}`].filter(Boolean).join(":")
+      + (q.filters?.length ? `{${q.filters.map(f => `${f.tagk}=${f.filter}`).join(",")}}` : "");
+    return `${list.map(one).join(", ")}, ${format(startTime, zone, "minute")} to ${format(endTime, zone, "minute")}`;
+  } catch { /* not a query of series */
+    return text;
+  }
+}
+
+function queries({running = [], slow = []}, {cancel, zone}) {
+  const columns = [{key: "text", title: "Query", heading: true, cell: r => h("code", {title: r.text}, queryWords(r.text, zone))}, text("client", "Client"), num("ms", "Time", duration)];
   const plan = {key: "plan", title: "Plan", cell: r => r.plan && h("details", null, h("summary", null, "Show"), h("pre", null, typeof r.plan === "string" ? r.plan : JSON.stringify(r.plan, null, 2)))};
   const button = {key: "cancel", title: "Action", cell: r => h("button", {type: "button", "data-key": `cancel-${r.id}`, "on:click": () => cancel(r.id)}, "Cancel")};
   const withPlan = list => (list.some(r => r.plan) ? [...columns, plan] : columns);
-  return [running.length ? table([...withPlan(running), button], running, {caption: "Running now"}) : h("p", {class: "hint"}, "No query is running."),
-    slow.length > 0 && table(withPlan(slow), slow, {sort: {key: "ms", down: true}, caption: "The slowest of the last queries"})];
+  return [running.length ? table([...withPlan(running), button], running, {caption: "Running now", cards: true}) : h("p", {class: "hint"}, "No query is running."),
+    slow.length > 0 && table(withPlan(slow), slow, {sort: {key: "ms", down: true}, caption: "The slowest of the last queries", cards: true})];
 }
 
 function connections(c) {
@@ -81,8 +93,8 @@ function config(list) {
   const known = columns.filter(c => c.key === "key" || c.key === "value" || list.some(r => r[c.key] !== undefined));
   const changed = list.filter(r => r.changed);
   const marked = list.some(r => r.changed !== undefined);
-  return [marked && (changed.length ? table(known, changed, {caption: "What was changed"}) : h("p", {class: "hint"}, "Every key has its default.")),
-    h("details", null, h("summary", null, `All ${count(list.length)} keys`), table(known, list, {caption: "All keys"}))];
+  return [marked && (changed.length ? table(known, changed, {caption: "What was changed", cards: true}) : h("p", {class: "hint"}, "Every key has its default.")),
+    h("details", null, h("summary", null, `All ${count(list.length)} keys`), table(known, list, {caption: "All keys", cards: true}))];
 }
 
 /** The parts in their order. */

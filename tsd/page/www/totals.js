@@ -5,12 +5,15 @@
  * answer is there; a newer question ends the older one, and so does Escape.
  */
 import {get, isAbort} from "./api.js";
-import {aggregatorFor, foreign, metricInfo, metrics} from "./catalog.js";
+import {metricInfo} from "./catalog.js";
 import {comparePanel} from "./compare.js";
-import {fill, h} from "./dom.js";
+import {fill, h, painted} from "./dom.js";
+import {aggregatorFor} from "./kind.js";
 import {labelsOf} from "./labels.js";
+import {newest} from "./metric_list.js";
 import {kindOf} from "./start_model.js";
-import {one} from "./state.js";
+import {savedLists} from "./saved.js";
+import {format as hashOf, one} from "./state.js";
 import {fieldOf, totalsForm} from "./totals_form.js";
 import {totalsFilter, withFilter} from "./totals_filter.js";
 import {totalsMaps} from "./totals_maps.js";
@@ -42,10 +45,13 @@ export async function askTable(spec, signal, rows = spec.rows, cols = spec.cols,
   return {table, totals: totalsFrom(table, {rows: byRows, cols: byCols ?? {rows: [], now: []}, all})};
 }
 
-async function askEarlier(spec, signal) {
-  const found = comparisons(spec);
-  const answers = await Promise.all(found.map(c => ask(wholeRequest(spec, c.distance), spec, signal, "", "")));
-  return found.map((c, i) => ({...c, before: answers[i].before?.[0]?.[0] ?? null}));
+/** The numbers of the earlier ranges that the whole is compared with. @returns {Promise<Array<{label: string, start: number, end: number, before: ?number}>>} */
+export function askEarlier(spec, signal) {
+  return Promise.all(comparisons(spec).map(async c => {
+    const params = {...wholeRequest(spec).params, start: c.start, end: c.end};
+    const {now} = await ask({params, wide: false, turned: false}, spec, signal, "", "");
+    return {...c, before: now[0]?.[0] ?? null};
+  }));
 }
 
 const keyWord = key => INTERVALS.concat(CYCLES).find(k => k[0] === key)?.[1] ?? key;
@@ -87,7 +93,8 @@ class Totals {
     this.maps = totalsMaps(ctx, askTable);
     this.status = h("p", {class: "hint", role: "status"});
     this.results = h("div", {class: "results"}, this.whole, this.body, this.maps.node);
-    fill(root, h("h1", null, title), this.form.node, this.filter.node, this.status, this.results);
+    fill(root, h("h1", null, title), this.form.node, this.filter.node, this.status, this.results,
+      savedLists(() => ({hash: hashOf(ctx.state), title: `Totals of ${one(ctx.state, "metric", "the metric")} by ${one(ctx.state, "rows", "day")}`})));
     addEventListener("keydown", e => { if (e.key === "Escape") this.cancel(); }, {signal: ctx.signal});
     addEventListener("beforeprint", () => this.table?.all(), {signal: ctx.signal});
     ctx.every?.(() => this.run(ctx.state, true));
@@ -102,7 +109,7 @@ class Totals {
 
   /* The metric to begin with: one that counts, else the one written last. */
   async first(signal) {
-    const list = foreign((await metrics({sort: "written", limit: 200}, {signal})).metrics);
+    const list = await newest(200, {signal});
     return (list.find(m => m.metric === "web.hits") ?? list.find(m => kindOf(m) === "count") ?? list[0])?.metric ?? "";
   }
 
@@ -163,21 +170,27 @@ class Totals {
     this.form.show(spec, info);
     this.filter.show(spec, info);
     const begun = performance.now();
-    const [model, earlier] = await Promise.all([askTable(spec, signal), askEarlier(spec, signal)]);
+    const model = await askTable(spec, signal);
     if (this.running !== mine)
       return;
     this.form.error("", "");
     this.form.show(spec, info);
-    this.draw(labelled(model, spec), earlier, info);
+    const compared = earlier => fill(this.whole, comparePanel({title: `${spec.valueTitle} of ${spec.metric}`, now: model.totals.all.now, unit: info.unit, spec, earlier}));
+    compared(comparisons(spec));
+    this.draw(labelled(model, spec));
     this.status.textContent = model.table.rows.length ? `${spec.metric}, time zone ${spec.zone}; answered in ${Math.round(performance.now() - begun)} ms`
-      : `${spec.metric} has no points in this time${spec.filters.length ? " under these filters" : ""}.`;
-    await this.maps.show(spec, state, signal);
+      : `${spec.metric} has no points in this time${spec.filters.length ? " under these filters" : ""}. `;
+    const day = ms => format(ms, zone, "input").slice(0, 10);
+    if (!model.table.now.flat().some(v => v !== null) && info.last < spec.start)
+      this.status.append(" ", h("button", {type: "button", class: "quiet", "on:click": () => this.ctx.go({start: day(info.last - 6 * 864e5), end: day(info.last)})}, `Show the week until ${day(info.last)}`));
+    await painted(); /* the table comes first */
+    signal.throwIfAborted();
+    await Promise.all([askEarlier(spec, signal).then(compared), this.maps.show(spec, state, signal)]);
   }
 
-  draw(model, earlier, info) {
-    const {spec, table, totals} = model;
+  draw(model) {
+    const {spec, table} = model;
     const heading = `${spec.valueTitle} of ${spec.metric} by ${[spec.rows, spec.cols].filter(Boolean).map(k => keyWord(k).toLowerCase()).join(" and ")}`;
-    fill(this.whole, comparePanel({title: `${spec.valueTitle} of ${spec.metric}`, now: totals.all.now, unit: info.unit, spec, earlier}));
     this.table?.close();
     const sort = one(this.ctx.state, "sort");
     this.table = totalsTable({...model, spec: {...spec, sort}}, {corner: keyWord(spec.rows), caption: heading,

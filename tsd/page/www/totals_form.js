@@ -45,7 +45,7 @@ function dates(spec, z) {
 export function totalsForm(ctx) {
   const go = patch => ctx.go(patch);
   let last = null;
-  const metric = metricField(name => go({metric: name, agg: null, f: null, cols: null, rows: null, sort: null}));
+  const metric = metricField(name => go({metric: name, agg: null, f: null, cols: null, rows: null, sort: null}), () => last);
   const agg = choice(AGGREGATORS, "sum", v => go({agg: v}));
   const range = choice([...RANGES.map(r => [r[0], r[1]]), ["dates", "Dates …"]], "7days",
     v => go(v === "dates" ? dates(last, ctx.zone()) : {start: v, end: null}));

@@ -122,16 +122,16 @@ export function wholeRequest(spec, distance = "") {
 
 /**
  * The comparisons of equal elapsed time that make sense for a range: those that do not overlap it.
- * @returns {Array<{distance: string, label: string, start: number, end: number}>} the earlier range of each
+ * @returns {Array<{distance: string, label: string, start: number, end: number}>} the earlier range of each; end belongs to it
  */
 export function comparisons(spec) {
-  const end = Math.min(spec.end, spec.now);
+  const end = Math.min(spec.end, spec.now), last = Math.min(spec.end - 1, spec.now);
   const found = [];
   for (const [distance, label, n, unit] of COMPARISONS) {
     if (add(spec.start, n, unit, spec.zone) < end)
       continue;
     found.push({
-      distance, label, start: add(spec.start, -n, unit, spec.zone), end: add(end, -n, unit, spec.zone),
+      distance, label, start: add(spec.start, -n, unit, spec.zone), end: add(last, -n, unit, spec.zone),
     });
   }
   return found;

@@ -13,6 +13,12 @@ void tsd_ep_put(struct tsd_req *req);
 void tsd_ep_incr(struct tsd_req *req);
 void tsd_ep_rollup(struct tsd_req *req);
 void tsd_ep_histogram(struct tsd_req *req);
+/* ep_bulk.c */
+int tsd_ep_bulk(struct tsd_job *job, struct ts_error *err);
+int tsd_ep_bulk_names(struct tsd_job *job, struct ts_error *err);
+int tsd_ep_bulk_take(struct tsd_job *job, struct ts_error *err);
+/* ep_series.c */
+int tsd_ep_series(struct tsd_job *job, struct ts_error *err);
 /* ep_graph.c */
 void tsd_ep_graph(struct tsd_req *req);
 /* ep_legacy.c */
@@ -83,6 +89,8 @@ int tsd_ep_complete(struct tsd_job *job, struct ts_error *err);
 /* ep_metrics.c */
 int tsd_ep_metrics(struct tsd_job *job, struct ts_error *err);
 int tsd_ep_metric_stored(struct tsd_job *job, struct ts_error *err);
+/* ep_views.c */
+int tsd_ep_views(struct tsd_job *job, struct ts_error *err);
 /* ep_status.c */
 int tsd_ep_status(struct tsd_job *job, struct ts_error *err);
 void tsd_ep_cancel(struct tsd_req *req);
@@ -94,5 +102,6 @@ void tsd_ep_dropcaches(struct tsd_req *req);
 void tsd_ep_flush(struct tsd_req *req);
 int tsd_ep_reship(struct tsd_job *job, struct ts_error *err);
 void tsd_ep_memory(struct tsd_req *req, struct ts_json *j);
+void tsd_ep_refused(struct tsd_req *req, struct ts_json *j);
 
 #endif

@@ -7,8 +7,10 @@
 #include "tsd/protocols/http/ep.h"
 
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "tsd/meta/series.h"
 #include "tsd/protocols/http/job.h"
 #include "tsd/net/stats.h"
 
@@ -96,6 +98,28 @@ int tsd_ep_reship(struct tsd_job *job, struct ts_error *err)
     (void)snprintf(text, sizeof(text), "{\"status\":\"200\",\"message\":\"Shipping again\",\"hours\":%d}",
                    to_hour - from_hour + 1);
     return ts_sink_str(tsd_job_sink(job), text, err);
+}
+
+void tsd_ep_refused(struct tsd_req *req, struct ts_json *j)
+{
+    struct sto_refused_row *rows = ts_xcalloc(STO_REFUSALS_MAX, sizeof *rows);
+    size_t n = sto_refused_rows(req->d->store, rows, STO_REFUSALS_MAX);
+    struct qry_view view = qry_view_of(sto_store_catalog(req->d->store));
+    ts_json_arr(j);
+    for (size_t i = 0; i < n; i++) {
+        const struct sto_series *s = sto_series_get(view.cat, rows[i].series);
+        if (!s)
+            continue;
+        ts_json_obj(j);
+        tsd_series_members(&view, s, j);
+        ts_json_member_int(j, "hour", rows[i].hour * (TS_HOUR_MS / 1000));
+        ts_json_member_int(j, "refused", rows[i].at_ms / 1000);
+        ts_json_member_count(j, "times", rows[i].n);
+        ts_json_member_str(j, "reason", rows[i].why);
+        ts_json_obj_end(j);
+    }
+    ts_json_arr_end(j);
+    ts_free(rows);
 }
 
 static void memory_account(void *arg, const struct ts_budget *b)

@@ -5,14 +5,18 @@
  *   a metric                    tag keys, or values of one key, of its series that match the filters and have points then
  *   kind=metric and filters     metrics with such a series; at most COMPLETE_METRICS are looked at
  *
+ * With a remote store, its names and series of a metric belong to the answer; which of its metrics have series that match a filter
+ * is not asked.
+ *
  * Threads    a job
- * Not here   /api/suggest (ep_names.c), series that only a remote store has
+ * Not here   /api/suggest (ep_names.c)
  */
 #include "tsd/protocols/http/ep.h"
 
 #include "base/text.h"
 #include "base/time.h"
-#include "query/limit.h"
+#include "query/execution/select.h"
+#include "query/view.h"
 #include "tsd/protocols/http/job.h"
 
 #include <stdlib.h>
@@ -20,6 +24,7 @@
 #define COMPLETE_MAX     50     /* names of an answer */
 #define COMPLETE_SERIES  200000 /* series of a metric that are looked at; with more, the answer says more */
 #define COMPLETE_METRICS 1000   /* metrics that are looked at for a filter or a time */
+#define COMPLETE_FIRST   200    /* as many first: usually they are enough, and fewer are found sooner */
 #define COMPLETE_FILTERS 100    /* filters of a request */
 
 /* A request. */
@@ -27,11 +32,12 @@ struct complete {
     struct tsd_job *job;
     struct sto_store *store;
     struct sto_catalog *cat;
+    struct qry_view view;
     struct qry_budget budget; /* time and cancellation */
     enum sto_uid_kind kind;
     struct ts_slice q, metric, tagk;
-    struct sto_tag_cond conds[COMPLETE_FILTERS]; /* one a key; values are in the arena */
-    size_t n_conds;
+    struct qry_filter filters[COMPLETE_FILTERS];
+    size_t n_filters;
     bool timed;             /* start or end was given, and no remote store may know more */
     int64_t from_ms, to_ms; /* then */
     size_t max;             /* names of the answer */
@@ -74,31 +80,57 @@ static int complete_times(struct complete *c, const struct tsd_req *req, struct 
                                                  TS_SHOWN(start, 40), TS_SHOWN(end, 40));
 }
 
-/* A filter K=V: one more value of the condition on K. Unknown names match nothing (id 0). */
-static int complete_filter(struct complete *c, struct ts_slice text, struct ts_error *err)
+/* Filters as they stand in the request. */
+struct wanted {
+    struct ts_slice tagk[COMPLETE_FILTERS], expr[COMPLETE_FILTERS];
+    bool plain[COMPLETE_FILTERS]; /* a value, to which others of the key may be added */
+    size_t n;
+};
+
+/* A filter K=EXPR, as it stands in the braces of a query. Values of one key, each in a parameter of its own, are alternatives. */
+static int wanted_add(struct wanted *w, struct ts_slice text, struct ts_arena *arena, struct ts_error *err)
 {
-    struct ts_arena *arena = tsd_job_arena(c->job);
     const char *eq = text.n ? memchr(text.p, '=', text.n) : NULL;
-    uint32_t k = 0, v = 0;
-    size_t i = 0;
     if (!eq)
         return ts_error_set(err, TS_EINVAL, "filter=%.*s has no '=': write filter=KEY=VALUE",
                             TS_SHOWN(text, 60));
-    size_t n_key = (size_t)(eq - text.p);
-    (void)sto_uid_find(c->cat, STO_UID_TAGK, (struct ts_slice){text.p, n_key}, &k);
-    (void)sto_uid_find(c->cat, STO_UID_TAGV, (struct ts_slice){eq + 1, text.n - n_key - 1}, &v);
-    while (i < c->n_conds && (!k || c->conds[i].tagk != k))
+    struct ts_slice tagk = {text.p, (size_t)(eq - text.p)}, expr = {eq + 1, text.n - tagk.n - 1};
+    bool plain = true;
+    size_t i = 0;
+    for (size_t at = 0; at < expr.n; at++)
+        plain = plain && !strchr("*(|)", expr.p[at]);
+    while (i < w->n && !(plain && w->plain[i] && ts_slice_eq(w->tagk[i], tagk)))
         i++;
-    if (i == COMPLETE_FILTERS)
-        return ts_error_set(err, TS_ELIMIT, "more than %d filters", COMPLETE_FILTERS);
-    if (i == c->n_conds)
-        c->conds[c->n_conds++] = (struct sto_tag_cond){.tagk = k};
-    struct sto_tag_cond *cond = &c->conds[i];
-    uint32_t *values = ts_arena_alloc(arena, (cond->n_values + 1) * sizeof(*values));
-    if (cond->n_values)
-        memcpy(values, cond->values, cond->n_values * sizeof(*values));
-    values[cond->n_values++] = v;
-    cond->values = values;
+    if (i < w->n) {
+        char *both = ts_arena_alloc(arena, w->expr[i].n + 1 + expr.n);
+        memcpy(both, w->expr[i].p, w->expr[i].n);
+        both[w->expr[i].n] = '|';
+        memcpy(both + w->expr[i].n + 1, expr.p, expr.n);
+        w->expr[i] = (struct ts_slice){both, w->expr[i].n + 1 + expr.n};
+        return 0;
+    }
+    w->tagk[w->n] = tagk;
+    w->expr[w->n] = expr;
+    w->plain[w->n++] = plain;
+    return 0;
+}
+
+/* The parameters filter. */
+static int complete_filters(struct complete *c, const struct tsd_req *req, struct ts_error *err)
+{
+    struct ts_arena *arena = tsd_job_arena(c->job);
+    struct wanted *w = ts_arena_zalloc(arena, sizeof(*w));
+    size_t n = 0;
+    for (size_t i = 0; i < req->n_params; i++) {
+        if (!ts_slice_is(req->params[i].name, "filter"))
+            continue;
+        if (++n > COMPLETE_FILTERS)
+            return ts_error_set(err, TS_ELIMIT, "more than %d filters", COMPLETE_FILTERS);
+        TS_TRY(wanted_add(w, req->params[i].value, arena, err));
+    }
+    for (; c->n_filters < w->n; c->n_filters++)
+        TS_TRY(qry_filter_parse(w->tagk[c->n_filters], w->expr[c->n_filters], false, false, arena,
+                                &c->filters[c->n_filters], err));
     return 0;
 }
 
@@ -106,7 +138,6 @@ static int complete_parse(struct complete *c, struct ts_error *err)
 {
     const struct tsd_req *req = tsd_job_req(c->job);
     struct ts_slice kind;
-    size_t n_filters = 0;
     if (!tsd_req_param(req, "kind", &kind))
         kind = TS_SLICE_LIT("metric");
     (void)tsd_req_param(req, "q", &c->q);
@@ -119,13 +150,8 @@ static int complete_parse(struct complete *c, struct ts_error *err)
                                           : STO_UID_TAGV;
     TS_TRY(complete_number(req, "max", &c->max, err));
     TS_TRY(complete_times(c, req, err));
-    for (size_t i = 0; i < req->n_params; i++)
-        if (ts_slice_is(req->params[i].name, "filter")) {
-            if (++n_filters > COMPLETE_FILTERS)
-                return ts_error_set(err, TS_ELIMIT, "more than %d filters", COMPLETE_FILTERS);
-            TS_TRY(complete_filter(c, req->params[i].value, err));
-        }
-    if (c->kind != STO_UID_METRIC && !c->metric.n && (n_filters || c->tagk.n))
+    TS_TRY(complete_filters(c, req, err));
+    if (c->kind != STO_UID_METRIC && !c->metric.n && (c->n_filters || c->tagk.n))
         return ts_error_set(err, TS_EINVAL, "tagk and filter need the parameter metric if kind=%.*s",
                             TS_SHOWN(kind, 10));
     if (c->kind == STO_UID_TAGV && c->metric.n && !c->tagk.n)
@@ -135,12 +161,23 @@ static int complete_parse(struct complete *c, struct ts_error *err)
 
 /* --- the series of a metric --- */
 
-/* Those that match the filters and have points in the time. */
-static int complete_series(struct complete *c, struct sto_snap *snap, uint32_t metric, roaring_bitmap_t **out,
-                           struct ts_error *err)
+/* Those that match the filters and have points in the time, as a view sees them. */
+static int complete_series(struct complete *c, struct qry_view *view, struct sto_snap *snap, uint32_t metric,
+                           struct ts_slice name, roaring_bitmap_t **out, struct ts_error *err)
 {
-    TS_TRY(sto_select(c->cat, metric, c->conds, c->n_conds, false, NULL, out, err));
-    int rc = c->timed ? sto_snap_keep_used(snap, c->from_ms, c->to_ms, *out, err) : 0;
+    struct qry_selection what = {.metric = metric,
+                                 .metric_name = name,
+                                 .filters = c->filters,
+                                 .n = c->n_filters,
+                                 .from_ms = c->from_ms,
+                                 .to_ms = c->to_ms};
+    int rc = qry_select_filters(view, &what, &c->budget, tsd_job_arena(c->job), out, err);
+    if (rc == TS_ENOTFOUND) { /* a key that no series has */
+        *out = roaring_bitmap_create();
+        return 0;
+    }
+    TS_TRY(rc);
+    rc = c->timed ? sto_snap_keep_used(snap, c->from_ms, c->to_ms, *out, err) : 0;
     if (rc < 0)
         roaring_bitmap_free(*out);
     return rc;
@@ -175,15 +212,15 @@ static void complete_tags(struct complete *c, const roaring_bitmap_t *set)
     roaring_uint32_iterator_t it;
     uint32_t tagk = 0;
     size_t n = 0;
-    (void)sto_uid_find(c->cat, STO_UID_TAGK, c->tagk, &tagk);
+    (void)qry_view_known(&c->view, STO_UID_TAGK, c->tagk, &tagk);
     roaring_init_iterator(set, &it);
     for (; it.has_value && n < COMPLETE_SERIES; roaring_advance_uint32_iterator(&it), n++) {
-        const struct sto_series *s = sto_series_get(c->cat, it.current_value);
+        const struct sto_series *s = qry_view_series(&c->view, it.current_value);
         for (size_t i = 0; s && i < s->n_tags; i++) {
             bool is_key = c->kind == STO_UID_TAGK;
             uint32_t id = is_key ? s->tags[i].k : s->tags[i].v;
             if ((is_key || s->tags[i].k == tagk) && roaring_bitmap_add_checked(seen, id))
-                complete_offer(c, sto_uid_name(c->cat, c->kind, id));
+                complete_offer(c, qry_view_name(&c->view, c->kind, id));
         }
     }
     c->more = it.has_value;
@@ -194,9 +231,11 @@ static int complete_of_metric(struct complete *c, struct sto_snap *snap, struct 
 {
     uint32_t metric;
     roaring_bitmap_t *set;
-    if (sto_uid_find(c->cat, STO_UID_METRIC, c->metric, &metric) < 0)
+    int rc = qry_view_find(&c->view, STO_UID_METRIC, c->metric, &metric, err);
+    if (rc == TS_ENOTFOUND)
         return 0; /* which has no series */
-    TS_TRY(complete_series(c, snap, metric, &set, err));
+    TS_TRY(rc);
+    TS_TRY(complete_series(c, &c->view, snap, metric, c->metric, &set, err));
     complete_tags(c, set);
     roaring_bitmap_free(set);
     return 0;
@@ -218,30 +257,58 @@ static void candidate(void *arg, uint32_t id, struct ts_slice name)
         f->ids[f->n++] = id;
 }
 
-/* Names that begin with q, then those that contain it. If a filter or a time applies, only metrics with such series. */
-static int complete_of_catalog(struct complete *c, struct sto_snap *snap, struct ts_error *err)
+static void complete_each(void *arg, uint32_t id, struct ts_slice name)
 {
-    bool all = !c->n_conds && !c->timed;
-    size_t want = all || c->kind != STO_UID_METRIC ? c->max + 1 : COMPLETE_METRICS;
-    struct candidates *f = ts_arena_zalloc(tsd_job_arena(c->job), sizeof(*f));
-    sto_uid_suggest(c->cat, c->kind, c->q, want, candidate, f);
-    if (f->n < want && c->q.n)
-        sto_uid_containing(c->cat, c->kind, c->q, want - f->n, candidate, f);
-    c->more = want == COMPLETE_METRICS && f->n == want;
+    (void)id;
+    complete_offer(arg, name);
+}
+
+/* Does a metric here have a series that matches the filters, with points in the time? */
+static int complete_exists(struct complete *c, struct sto_snap *snap, uint32_t metric, struct ts_slice name,
+                           bool *out, struct ts_error *err)
+{
+    struct qry_view here = qry_view_of(c->cat);
+    roaring_bitmap_t *set;
+    TS_TRY(complete_series(c, &here, snap, metric, name, &set, err));
+    *out = !roaring_bitmap_is_empty(set);
+    roaring_bitmap_free(set);
+    return qry_budget_look(&c->budget, err);
+}
+
+/* Names that begin with q, then those that contain it, of the first so many; unless all, only metrics that exist. */
+static int complete_candidates(struct complete *c, struct sto_snap *snap, struct candidates *f, size_t want,
+                               bool all, struct ts_error *err)
+{
+    if (all && qry_view_remote(&c->view))
+        TS_TRY(qry_view_suggest(&c->view, c->kind, c->q, want, complete_each, c, err));
+    else
+        sto_uid_suggest(c->cat, c->kind, c->q, want, candidate, f);
+    if (c->n_names + f->n < want && c->q.n)
+        sto_uid_containing(c->cat, c->kind, c->q, want - c->n_names - f->n, candidate, f);
+    c->more = !all && f->n == want;
     for (size_t i = 0; i < f->n && c->n_names <= c->max; i++) {
         struct ts_slice name = sto_uid_name(c->cat, c->kind, f->ids[i]);
         bool exists = name.p != NULL;
-        if (exists && c->kind == STO_UID_METRIC && !all) {
-            roaring_bitmap_t *set;
-            TS_TRY(complete_series(c, snap, f->ids[i], &set, err));
-            exists = !roaring_bitmap_is_empty(set);
-            roaring_bitmap_free(set);
-            TS_TRY(qry_budget_look(&c->budget, err));
-        }
+        if (exists && !all)
+            TS_TRY(complete_exists(c, snap, f->ids[i], name, &exists, err));
         if (exists)
             c->names[c->n_names++] = name;
     }
     return 0;
+}
+
+/* If a filter or a time applies, only metrics with such series. */
+static int complete_of_catalog(struct complete *c, struct sto_snap *snap, struct ts_error *err)
+{
+    bool all = c->kind != STO_UID_METRIC || (!c->n_filters && !c->timed);
+    struct candidates *f = ts_arena_zalloc(tsd_job_arena(c->job), sizeof(*f));
+    if (all)
+        return complete_candidates(c, snap, f, c->max + 1, true, err);
+    TS_TRY(complete_candidates(c, snap, f, COMPLETE_FIRST, false, err));
+    if (!c->more || c->n_names > c->max)
+        return 0;
+    f->n = c->n_names = 0;
+    return complete_candidates(c, snap, f, COMPLETE_METRICS, false, err);
 }
 
 static int complete_write(struct complete *c, struct ts_error *err)
@@ -275,9 +342,12 @@ int tsd_ep_complete(struct tsd_job *job, struct ts_error *err)
     c->max = COMPLETE_MAX;
     qry_budget_init(&c->budget, tsd_job_limit(job));
     TS_TRY(complete_parse(c, err));
+    qry_view_open(&c->view, c->store, tsd_job_limit(job));
     struct sto_snap *snap = sto_snap_take(c->store);
     int rc = c->metric.n && c->kind != STO_UID_METRIC ? complete_of_metric(c, snap, err)
                                                       : complete_of_catalog(c, snap, err);
     sto_snap_release(snap);
-    return rc < 0 ? rc : complete_write(c, err);
+    rc = rc < 0 ? rc : complete_write(c, err);
+    qry_view_close(&c->view);
+    return rc;
 }

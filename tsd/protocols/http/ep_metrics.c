@@ -1,9 +1,9 @@
 /*
  * ep_metrics.c - /api/tsd/metrics: a list of metrics with what is stored of each; /api/tsd/metric: one of them, with its tags.
  *
- * The names are compared with the text in one pass over the catalog. Figures are computed only for the metrics of the page, or, if a
- * figure decides the order, for the first METRICS_SORTED that match. Points are counted where few are stored; elsewhere, points and
- * times come from the indexes of the files and are estimates.
+ * The names are compared with the text and the pattern in one pass over the catalog. Figures are computed only for the metrics of the
+ * page, or, if a figure decides the order, for the first ones that match (metrics_max_sorted). Points are counted where few are stored;
+ * elsewhere, points and times come from the indexes of the files and are estimates.
  *
  * Threads    a job
  * Not here   what a user has said about a metric (/api/metric), series that only a remote store has
@@ -15,6 +15,7 @@
 #include "query/limit.h"
 #include "tsd/meta/kind.h"
 #include "tsd/protocols/http/job.h"
+#include "tsd/protocols/http/queries.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,10 +24,7 @@
 #define METRICS_DEFAULT  50       /* metrics of an answer */
 #define METRICS_MAX      10000    /* and at most */
 #define METRICS_OFFSET   10000000 /* metrics that may be left out at the beginning */
-#define METRICS_SORTED   1000     /* metrics whose figures are computed for an order */
-#define METRICS_SERIES   20000    /* series whose indexes are searched for a request */
-#define METRICS_READ     500000   /* points that are read for a request, to count them */
-#define METRICS_TAG_SETS 200000   /* series whose tags are looked at */
+#define METRICS_PATTERN  1000u    /* bytes of a pattern */
 #define METRICS_TAGS     100      /* tag keys of an answer */
 #define METRICS_EXAMPLES 5        /* values of a tag key that are shown */
 
@@ -41,6 +39,8 @@ struct figures {
     int64_t first_ms, last_ms; /* if there are points; estimated: bounds */
     uint64_t order;            /* the figure by which the list is sorted */
     bool estimated;            /* points and times */
+    bool days;                 /* the next two are known */
+    uint64_t n_today, n_yesterday;
 };
 
 /* A request. */
@@ -50,13 +50,19 @@ struct metrics {
     struct sto_catalog *cat;
     struct sto_snap *snap;
     struct qry_budget budget; /* time and cancellation */
-    struct ts_slice match;
+    const struct tsd_settings *set;
+    struct ts_slice match;   /* a part of the names, in any case; empty: of all */
+    struct ts_slice pattern; /* of whole names, with * and ?; empty: any */
+    bool others_only;        /* metrics of the daemon itself, tsd.*, are left out */
     enum metrics_sort sort;
     size_t limit, offset;
     size_t max_series;                /* whose indexes are searched, for one metric */
     const struct sto_series **series; /* space for them */
     uint64_t n_readable;              /* points that may still be read */
-    double bytes_per_point;           /* average of all files */
+    uint64_t n_days;                  /* the same for the days; 0: they are not wanted */
+    int64_t today_ms, yesterday_ms;   /* when the days begin */
+    int64_t now_ms;
+    double bytes_per_point; /* average of all files */
     struct figures *list;
     size_t n_list, cap_list; /* of list: used, allocated */
     size_t skip, n_names;    /* names that match: left out at the beginning; all */
@@ -81,6 +87,27 @@ static int metrics_number(const struct tsd_req *req, const char *key, int64_t mi
     return 0;
 }
 
+/* When today and yesterday begin, in the zone of whoever asks. */
+static int metrics_days(struct metrics *m, const struct tsd_req *req, struct ts_error *err)
+{
+    static const char *const names[2] = {"today", "yesterday"};
+    int64_t *out[2] = {&m->today_ms, &m->yesterday_ms};
+    m->now_ms = ts_clock_ms();
+    for (int i = 0; i < 2; i++) {
+        struct ts_slice text;
+        if (!tsd_req_param(req, names[i], &text))
+            return i == 0 ? 0 : ts_error_set(err, TS_EINVAL, "today=MS needs yesterday=MS beside it");
+        if (ts_num_parse_int(text, out[i], NULL) < 0 || *out[i] > m->now_ms ||
+            *out[i] < m->now_ms - 3 * TS_DAY_MS)
+            return ts_error_set(err, TS_EINVAL, "%s=%.*s is not a time in ms within the last three days",
+                                names[i], TS_SHOWN(text, 40));
+    }
+    if (m->yesterday_ms >= m->today_ms)
+        return ts_error_set(err, TS_EINVAL, "yesterday=MS is not before today=MS");
+    m->n_days = m->set->metrics_max_day_points;
+    return 0;
+}
+
 static int metrics_parse(struct metrics *m, struct ts_error *err)
 {
     const struct tsd_req *req = tsd_job_req(m->job);
@@ -88,8 +115,17 @@ static int metrics_parse(struct metrics *m, struct ts_error *err)
     struct ts_slice sort;
     size_t i = 0;
     (void)tsd_req_param(req, "match", &m->match);
+    (void)tsd_req_param(req, "pattern", &m->pattern);
+    if (tsd_req_param(req, "own", &sort)) {
+        m->others_only = ts_slice_is(sort, "false");
+        if (!m->others_only && !ts_slice_is(sort, "true"))
+            return ts_error_set(err, TS_EINVAL, "own=%.*s is neither true nor false", TS_SHOWN(sort, 40));
+    }
+    if (m->pattern.n > METRICS_PATTERN)
+        return ts_error_set(err, TS_EINVAL, "pattern has more than %u bytes", METRICS_PATTERN);
     TS_TRY(metrics_number(req, "limit", 1, METRICS_MAX, &m->limit, err));
     TS_TRY(metrics_number(req, "offset", 0, METRICS_OFFSET, &m->offset, err));
+    TS_TRY(metrics_days(m, req, err));
     if (!tsd_req_param(req, "sort", &sort))
         return 0;
     while (i < n_sorts && !ts_slice_is(sort, sort_names[i]))
@@ -125,7 +161,7 @@ static void cost_each(void *arg, const struct sto_scan_cost *cost)
     sum->last_ms = cost->max_ms > sum->last_ms ? cost->max_ms : sum->last_ms;
 }
 
-/* Count the points of a metric by reading them. */
+/* Count the points of a metric in the range of spec by reading them. */
 static int figures_count(struct metrics *m, struct figures *f, const struct sto_scan_spec *spec,
                          struct ts_error *err)
 {
@@ -151,6 +187,25 @@ static int figures_count(struct metrics *m, struct figures *f, const struct sto_
     return rc;
 }
 
+/* Count the points of a range if not too many may be there; otherwise *known is false. */
+static int figures_range(struct metrics *m, struct sto_scan_spec spec, int64_t from_ms, int64_t to_ms,
+                         uint64_t *out, bool *known, struct ts_error *err)
+{
+    struct cost_sum sum = {.m = m, .first_ms = INT64_MAX, .last_ms = INT64_MIN};
+    struct figures f = {0};
+    spec.from_ms = from_ms;
+    spec.to_ms = to_ms;
+    TS_TRY(sto_scan_cost(m->snap, &spec, cost_each, &sum, err));
+    *known = *known && sum.n_points <= m->n_days;
+    if (!*known)
+        return 0;
+    m->n_days -= sum.n_points;
+    if (sum.n_points)
+        TS_TRY(figures_count(m, &f, &spec, err));
+    *out = f.n_points;
+    return 0;
+}
+
 /* The series whose indexes are searched: all, or so many that are spread evenly. Returns how many there are. */
 static size_t figures_series(struct metrics *m, const roaring_bitmap_t *set, uint64_t n_all)
 {
@@ -167,8 +222,9 @@ static size_t figures_series(struct metrics *m, const roaring_bitmap_t *set, uin
     return n;
 }
 
-/* Everything about the metric f->id. */
-static int figures_find(struct metrics *m, struct figures *f, struct ts_error *err)
+/* The series of the metric f->id whose indexes are searched, as a scan of all times; none: out->n_series is 0. */
+static int figures_select(struct metrics *m, struct figures *f, struct sto_scan_spec *out,
+                          struct ts_error *err)
 {
     roaring_bitmap_t *set;
     TS_TRY(qry_budget_look(&m->budget, err));
@@ -176,15 +232,24 @@ static int figures_find(struct metrics *m, struct figures *f, struct ts_error *e
     f->n_series = roaring_bitmap_get_cardinality(set);
     size_t n = figures_series(m, set, f->n_series);
     roaring_bitmap_free(set);
+    *out = (struct sto_scan_spec){.metric = f->id,
+                                  .series = m->series,
+                                  .n_series = n,
+                                  .from_ms = STO_MIN_TS_MS,
+                                  .to_ms = STO_MAX_TS_MS,
+                                  .final = true,
+                                  .local_only = true,
+                                  .memory = m->budget.memory};
+    return 0;
+}
+
+/* Everything about the metric f->id but its days. */
+static int figures_find(struct metrics *m, struct figures *f, struct ts_error *err)
+{
     struct cost_sum sum = {.m = m, .first_ms = INT64_MAX, .last_ms = INT64_MIN};
-    struct sto_scan_spec spec = {.metric = f->id,
-                                 .series = m->series,
-                                 .n_series = n,
-                                 .from_ms = STO_MIN_TS_MS,
-                                 .to_ms = STO_MAX_TS_MS,
-                                 .final = true,
-                                 .local_only = true,
-                                 .memory = m->budget.memory};
+    struct sto_scan_spec spec;
+    TS_TRY(figures_select(m, f, &spec, err));
+    size_t n = spec.n_series;
     if (n == 0)
         return 0;
     TS_TRY(sto_scan_cost(m->snap, &spec, cost_each, &sum, err));
@@ -203,6 +268,19 @@ static int figures_find(struct metrics *m, struct figures *f, struct ts_error *e
     return 0;
 }
 
+/* The points of today until now, and those of yesterday in as much time. */
+static int figures_days(struct metrics *m, struct figures *f, struct ts_error *err)
+{
+    int64_t until_ms = m->yesterday_ms + (m->now_ms - m->today_ms);
+    struct sto_scan_spec spec;
+    TS_TRY(figures_select(m, f, &spec, err));
+    f->days = spec.n_series == f->n_series;
+    if (!f->days || !spec.n_series)
+        return 0;
+    TS_TRY(figures_range(m, spec, m->today_ms, m->now_ms, &f->n_today, &f->days, err));
+    return figures_range(m, spec, m->yesterday_ms, until_ms, &f->n_yesterday, &f->days, err);
+}
+
 /* Space for series, and what all figures need. */
 static int figures_prepare(struct metrics *m, size_t n_metrics, struct ts_error *err)
 {
@@ -214,8 +292,9 @@ static int figures_prepare(struct metrics *m, size_t n_metrics, struct ts_error 
         n_points += windows[i].n_points;
     }
     m->bytes_per_point = n_points ? (double)n_bytes / (double)n_points : 0;
-    m->n_readable = METRICS_READ;
-    m->max_series = METRICS_SERIES / (n_metrics ? n_metrics : 1);
+    m->n_readable = m->set->metrics_max_points;
+    m->max_series = m->set->metrics_max_series / (n_metrics ? n_metrics : 1);
+    m->max_series = m->max_series ? m->max_series : 1;
     m->series = qry_arena_take(tsd_job_arena(m->job), m->max_series, sizeof(struct sto_series *), err);
     return m->series ? 0 : qry_memory_code(err);
 }
@@ -239,11 +318,22 @@ static void figures_write(struct metrics *m, const struct figures *f, struct ts_
     if (info.unit[0])
         ts_json_member_str(j, "unit", info.unit);
     ts_json_member_bool(j, "estimated", f->estimated);
+    if (f->days) {
+        ts_json_member_count(j, "points_today", f->n_today);
+        ts_json_member_count(j, "points_yesterday", f->n_yesterday);
+    }
+    struct tsd_queries *queries = tsd_job_req(m->job)->d->queries;
+    uint64_t n_reads;
+    int64_t last_ms;
+    if (!queries || !tsd_queries_reads(queries, f->id, &n_reads, &last_ms))
+        return;
+    ts_json_member_count(j, "reads", n_reads);
+    ts_json_member_int(j, "last_read", last_ms);
 }
 
 /* --- the list --- */
 
-static bool metrics_fits(struct ts_slice name, struct ts_slice part)
+static bool metrics_has(struct ts_slice name, struct ts_slice part)
 {
     for (size_t at = 0; at + part.n <= name.n; at++)
         if (!part.n || strncasecmp(name.p + at, part.p, part.n) == 0)
@@ -256,7 +346,9 @@ static void metrics_name(void *arg, uint32_t id, struct ts_slice name)
     struct metrics *m = arg;
     if (m->rc == 0)
         m->rc = qry_budget_step(&m->budget, &m->steps, m->err);
-    if (m->rc < 0 || !name.p || !metrics_fits(name, m->match))
+    if (m->rc < 0 || !name.p || !metrics_has(name, m->match) ||
+        (m->pattern.n && !ts_slice_fits(name, m->pattern)) ||
+        (m->others_only && ts_slice_fits(name, TS_SLICE_LIT("tsd.*"))))
         return;
     if (m->n_names++ >= m->skip && m->n_list < m->cap_list)
         m->list[m->n_list++] = (struct figures){.id = id, .name = name};
@@ -291,7 +383,7 @@ static int metrics_find(struct metrics *m, size_t *out_from, size_t *out_to, str
 {
     bool by_name = m->sort == SORT_NAME;
     m->skip = by_name ? m->offset : 0;
-    m->cap_list = by_name ? m->limit : METRICS_SORTED;
+    m->cap_list = by_name ? m->limit : m->set->metrics_max_sorted;
     m->list = qry_arena_zero(tsd_job_arena(m->job), m->cap_list, sizeof(*m->list), err);
     if (!m->list)
         return qry_memory_code(err);
@@ -308,6 +400,11 @@ static int metrics_find(struct metrics *m, size_t *out_from, size_t *out_to, str
     size_t from = by_name ? 0 : m->offset;
     *out_from = from < m->n_list ? from : m->n_list;
     *out_to = m->n_list - *out_from < m->limit ? m->n_list : *out_from + m->limit;
+    if (!m->n_days || *out_from == *out_to)
+        return 0;
+    TS_TRY(figures_prepare(m, *out_to - *out_from, err)); /* more series of fewer metrics */
+    for (size_t i = *out_from; i < *out_to; i++)
+        TS_TRY(figures_days(m, &m->list[i], err));
     return 0;
 }
 
@@ -331,6 +428,8 @@ static int metrics_write(struct metrics *m, size_t from, size_t to, struct ts_er
     ts_json_member_count(&j, "total", m->n_names);
     ts_json_member_bool(&j, "estimated", estimated);
     ts_json_member_bool(&j, "partial", m->sort != SORT_NAME && m->n_list < m->n_names);
+    if (m->sort != SORT_NAME)
+        ts_json_member_count(&j, "sorted", m->n_list);
     ts_json_obj_end(&j);
     int rc = ts_sink_write(tsd_job_sink(m->job), ts_buf_get(&b), err);
     ts_buf_release(&b);
@@ -343,6 +442,7 @@ static struct metrics *metrics_new(struct tsd_job *job)
     struct metrics *m = ts_arena_zalloc(tsd_job_arena(job), sizeof(*m));
     m->job = job;
     m->store = tsd_job_req(job)->d->store;
+    m->set = &tsd_job_req(job)->d->set;
     m->cat = sto_store_catalog(m->store);
     m->limit = METRICS_DEFAULT;
     qry_budget_init(&m->budget, tsd_job_limit(job));
@@ -398,7 +498,8 @@ static int tags_find(struct metrics *m, uint32_t metric, struct tags *t, struct 
     int rc = 0;
     TS_TRY(sto_select(m->cat, metric, NULL, 0, false, NULL, &set, err));
     roaring_init_iterator(set, &it);
-    for (; it.has_value && n < METRICS_TAG_SETS && rc == 0; roaring_advance_uint32_iterator(&it), n++) {
+    for (; it.has_value && n < m->set->metrics_max_tag_series && rc == 0;
+         roaring_advance_uint32_iterator(&it), n++) {
         const struct sto_series *s = sto_series_get(m->cat, it.current_value);
         if (s)
             tags_add(t, s);

@@ -49,6 +49,19 @@ static int incr_end(struct tsd_put_call *put, const struct tsd_put_point *p, int
     return 0;
 }
 
+/* An increment of a body with an id: it is sent with all others, or not at all. */
+static int incr_collect(struct tsd_put_call *put, const struct tsd_put_point *p,
+                        const struct sto_series *series, int64_t ts_ms, struct ts_num v, bool ms)
+{
+    struct sto_point add = {
+        .series = series, .m = v.m, .flags = sto_meta_flags(STO_OP_ADD, v.kind, v.exp, ms)};
+    tsd_ingest_round(tsd_put_ingest(put), series, &ts_ms, &add.flags);
+    add.ts_ms = ts_ms;
+    if (!tsd_ingest_keeps(tsd_put_ingest(put), series, ts_ms))
+        return tsd_put_end(put, p, tsd_ingest_expired(tsd_put_ingest(put), series));
+    return tsd_put_end(put, p, tsd_put_collect(put, &add));
+}
+
 static int incr_point(struct tsd_put_call *put, const struct tsd_put_body *body, size_t i)
 {
     struct tsd_ingest *in = tsd_put_ingest(put);
@@ -56,13 +69,13 @@ static int incr_point(struct tsd_put_call *put, const struct tsd_put_body *body,
     const struct sto_series *series;
     struct tsd_time time;
     struct ts_num v;
-    if (in->rules->hbase) {
-        tsd_put_refuse(put, p, TS_EBACKEND, ts_slice_str(TSD_NO_COUNTERS));
-        return 0;
-    }
     if (!tsd_put_check(put, p, true, &time) || !tsd_put_number(put, p, &time, &v))
         return 0;
     int rc = tsd_ingest_text(in, p->metric, p->tags, p->n_tags, &series);
+    if (rc == 0 && tsd_put_has_once(put))
+        return incr_collect(put, p, series, time.ts_ms, v, time.ms);
+    if (tsd_put_has_once(put))
+        return tsd_put_end(put, p, rc);
     if (rc == 0)
         rc = tsd_ingest_add(in, series, time.ts_ms, v.m, sto_meta_flags(STO_OP_ADD, v.kind, v.exp, time.ms),
                             tsd_put_asker(put));
@@ -72,7 +85,7 @@ static int incr_point(struct tsd_put_call *put, const struct tsd_put_body *body,
 
 void tsd_ep_incr(struct tsd_req *req)
 {
-    tsd_put_serve(req, false, incr_point);
+    tsd_put_serve_incr(req, incr_point);
 }
 
 /* --- /api/rollup --- */

@@ -196,19 +196,37 @@ int tsd_ep_query_explain(struct tsd_job *job, struct ts_error *err)
 
 /* --- /api/scan: rows of what a query chooses, for tsd scan; with import as lines of import --- */
 
+static int scan_opts(struct tsd_job *job, struct tsd_scan_opts *opts, bool where, struct ts_error *err)
+{
+    const struct tsd_req *req = tsd_job_req(job);
+    const char *name;
+    bool flag;
+    for (size_t i = 0; (name = tsd_scan_opt_name(i, &flag)); i++) {
+        struct ts_slice value = {NULL, 0};
+        if (flag ? tsd_req_flag(req, name) : tsd_req_param(req, name, &value))
+            TS_TRY(tsd_scan_opts_set(opts, i, value, err));
+    }
+    if (opts->form == TSD_SCAN_CSV)
+        tsd_job_type(job, tsd_out_csv.content_type);
+    else if (opts->form == TSD_SCAN_JSON)
+        tsd_job_type(job, tsd_out_ndjson.content_type);
+    return tsd_scan_opts_check(opts, where, err);
+}
+
 int tsd_ep_scan(struct tsd_job *job, struct ts_error *err)
 {
     const struct tsd_req *req = tsd_job_req(job);
     struct qry_spec spec = {.n_subs = 0};
+    struct tsd_scan_opts opts = {0};
     TS_TRY(tsd_ep_query_parse(job, &spec, err));
     tsd_ep_query_settings(req, &spec);
     if (spec.top.n || spec.by_on || spec.thin || spec.figures || spec.max_series)
         return ts_error_set(
             err, TS_EINVAL,
             "A scan shows rows of all series: leave out top, bottom, by, thin, figures and max_series");
+    TS_TRY(scan_opts(job, &opts, spec.where.n > 0, err));
     tsd_query_begin_spec(job, &spec, NULL);
-    return tsd_scan_run(req->d->store, &spec, tsd_req_flag(req, "import"), tsd_job_limit(job),
-                        tsd_job_sink(job), err);
+    return tsd_scan_run(req->d->store, &spec, &opts, tsd_job_limit(job), tsd_job_sink(job), err);
 }
 
 /* --- the header Accept --- */

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 
 #define STATUS_WINDOWS 1000 /* windows of time that are listed, the smallest ones first */
+#define STATUS_SENDERS 20   /* addresses that sent the most points */
 #define STATUS_SLOW    20   /* slow queries */
 
 /* Figures of /api/stats that the document needs. */
@@ -166,6 +167,22 @@ static void status_connections(struct tsd_daemon *d, struct ts_json *j)
     ts_json_obj_end(j);
 }
 
+static void status_senders(struct tsd_daemon *d, struct ts_json *j)
+{
+    struct tsd_peer_row rows[STATUS_SENDERS];
+    size_t n = tsd_peers_top(&d->peers, rows, STATUS_SENDERS);
+    char text[TSD_PEER_TEXT_BYTES];
+    ts_json_member_arr(j, "senders");
+    for (size_t i = 0; i < n && rows[i].n_points; i++) {
+        ts_json_obj(j);
+        ts_json_member_str(j, "address", tsd_peer_text(rows[i].key, text));
+        ts_json_member_count(j, "connections", rows[i].n_connections);
+        ts_json_member_count(j, "points", rows[i].n_points);
+        ts_json_obj_end(j);
+    }
+    ts_json_arr_end(j);
+}
+
 static void status_remote(struct tsd_daemon *d, const struct status_figures *f, struct ts_json *j)
 {
     if (!d->hbase) {
@@ -218,6 +235,7 @@ static void status_print(struct tsd_daemon *d, struct ts_arena *arena, struct ts
     tsd_queries_summary(d->queries, STATUS_SLOW, j);
     ts_json_obj_end(j);
     status_connections(d, j);
+    status_senders(d, j);
     status_remote(d, &f, j);
     ts_json_member_arr(j, "config");
     ts_conf_each(d->conf, status_key, j);

@@ -14,11 +14,15 @@
 #include "tsd/protocols/http/queries.h"
 #include "tsd/daemon/schedule.h"
 
-#define JOB_GZIP_MIN_BYTES  1400 /* smaller results fit one packet as they are */
-#define JOB_SMALL_THREADS   4
-#define JOB_ONCE_NS         1000000 /* what runs in the worker becomes a job after so much processor time, */
-#define JOB_ONCE_POINTS     20000   /* or after reading so many points, */
-#define JOB_ONCE_SERIES     100     /* or choosing so many series, */
+#define JOB_GZIP_MIN_BYTES 1400 /* smaller results fit one packet as they are */
+#define JOB_SMALL_THREADS  4
+#ifdef __SANITIZE_THREAD__
+#define JOB_ONCE_NS 100000000 /* under the thread sanitizer a small query takes up to some milliseconds */
+#else
+#define JOB_ONCE_NS 1000000 /* what runs in the worker becomes a job after so much processor time, */
+#endif
+#define JOB_ONCE_POINTS     20000                 /* or after reading so many points, */
+#define JOB_ONCE_SERIES     100                   /* or choosing so many series, */
 #define JOB_ONCE_READ_BYTES ((uint64_t)512 << 10) /* or when more of files would be read, */
 #define JOB_ONCE_PACK_BYTES ((size_t)16 << 10)    /* or when more is to be compressed; */
 #define JOB_ONCE_BODY_BYTES 4096                  /* a longer body and */

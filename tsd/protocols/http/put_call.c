@@ -6,6 +6,8 @@
  */
 #include "tsd/protocols/http/put_call.h"
 
+#include "tsd/protocols/http/put_once.h"
+
 #include "base/json.h"
 #include "base/time.h"
 #include "tsd/ingest/args.h"
@@ -13,9 +15,6 @@
 
 #include <event2/event.h>
 
-#define PUT_MAX_SECONDS  4294967295.0 /* larger numbers are milliseconds */
-#define PUT_DIGITS       10           /* of seconds; with more they are milliseconds */
-#define PUT_DECIMALS     3            /* of seconds, as lines have them */
 #define PUT_MAX_SYNC_MS  86400000
 #define PUT_FIRST_ERRORS 3   /* listed in the answer if details were not requested */
 #define PUT_ERROR_BYTES  300 /* of each of them */
@@ -32,6 +31,10 @@ struct tsd_put_call {
     size_t details_max_bytes;   /* of errors */
     bool summary, details;      /* requested */
     bool timeouts;              /* and "timeouts" */
+    struct tsd_put_once once;   /* id and sequence of the body */
+    struct sto_point *adds;     /* additions of a body with an id; in the arena */
+    size_t n_adds, cap_adds;    /* used, allocated */
+    uint64_t stream;            /* number of the request's stream */
 };
 
 /* --- answers --- */
@@ -89,11 +92,25 @@ static void put_answer(struct tsd_put_call *put)
     put->req = NULL;
 }
 
+/* An owner has refused a part of the sequence. */
+static void put_answer_refused(struct tsd_put_call *put)
+{
+    char text[256];
+    struct tsd_req *req = put->req;
+    put->req = NULL;
+    (void)snprintf(text, sizeof text, "sequence %llu was refused: %s", (unsigned long long)put->once.seq,
+                   put->c->once.why);
+    tsd_reply_error(req, 409, text, NULL);
+}
+
 static void put_stored(void *arg, int rc, const struct ts_error *err)
 {
     struct tsd_put_call *put = arg;
     struct tsd_conn *c = put->c;
-    if (put->req && rc < 0) {
+    bool refused = put->once.any && c->once.stream.number == put->stream && c->once.refused;
+    if (put->req && rc == 0 && refused) {
+        put_answer_refused(put);
+    } else if (put->req && rc < 0) {
         struct tsd_req *req = put->req;
         put->req = NULL;
         tsd_reply_err(req, rc, err && err->text[0] ? err->text : ts_err_text(rc));
@@ -159,7 +176,7 @@ void tsd_put_refuse(struct tsd_put_call *put, const struct tsd_put_point *p, int
         ts_buf_str(&put->first, put->first.n ? "; " : "");
         ts_buf_slice(&put->first, ts_utf8_cut(text, PUT_ERROR_BYTES));
     }
-    put->req->w->ingest.n_refused[tsd_refusal_of(code)]++;
+    tsd_ingest_count_refused(&put->req->w->ingest, code);
     if (!put->details || put->errors.n >= put->details_max_bytes)
         return;
     struct ts_json *j = &put->errors_json;
@@ -173,62 +190,6 @@ void tsd_put_refuse(struct tsd_put_call *put, const struct tsd_put_point *p, int
     ts_json_obj_end(j);
 }
 
-/* Read a whole number as a time. False: it is not a valid time, and the reason, if there is more to say, is appended to why. */
-static bool put_time_int(const struct tsd_rules *rules, int64_t raw, struct tsd_time *out, struct ts_buf *why)
-{
-    if (tsd_time_from_int(rules, raw, out) == 0)
-        return true;
-    if (raw > 0 && !rules->compat) {
-        ts_buf_printf(why, ": %lld", (long long)raw);
-        tsd_time_why(raw, why);
-    }
-    return false;
-}
-
-/* Read a time as put lines have it; otherwise as put_time_int. */
-static bool put_time_line(const struct tsd_rules *rules, struct ts_slice s, struct tsd_time *out,
-                          struct ts_buf *why)
-{
-    static const char lead[] = "invalid timestamp";
-    struct ts_buf text;
-    ts_buf_init(&text, 1024);
-    int rc = tsd_time_read(rules, s, out, &text);
-    if (rc < 0 && text.n > sizeof lead && memcmp(text.p, lead, sizeof lead - 1) == 0)
-        ts_buf_append(why, text.p + sizeof lead - 1, text.n - (sizeof lead - 1));
-    ts_buf_release(&text);
-    return rc == 0;
-}
-
-/* A number with an exponent, or more decimals than lines have: seconds to the millisecond. */
-static bool put_time_double(const struct tsd_rules *rules, double d, struct tsd_time *out, struct ts_buf *why)
-{
-    if (!(d > -1e15 && d < 1e15))
-        return false;
-    if (rules->compat || d == (double)(int64_t)d || d > PUT_MAX_SECONDS || d < -PUT_MAX_SECONDS)
-        return put_time_int(rules, (int64_t)d, out,
-                            why); /* OpenTSDB cuts fractions; those of milliseconds are cut here too */
-    int64_t ms = (int64_t)(d * 1000 + (d < 0 ? -0.5 : 0.5));
-    *out = (struct tsd_time){.raw = ms, .ts_ms = ms, .ms = true, .bad = tsd_time_is_bad(rules, ms)};
-    return ms > 0 || rules->old_times;
-}
-
-/* Time of a point; false: it has none, and why is what stands behind "Invalid timestamp" in our own ways. */
-static bool put_time(const struct tsd_rules *rules, const struct tsd_put_point *p, struct tsd_time *out,
-                     struct ts_buf *why)
-{
-    struct ts_slice s = p->time;
-    const char *dot = s.n ? memchr(s.p, '.', s.n) : NULL;
-    bool exponent = s.n && (memchr(s.p, 'e', s.n) || memchr(s.p, 'E', s.n));
-    struct ts_num v;
-    int64_t raw;
-    if (!rules->compat && (tsd_time_is_iso(s) || (dot && !exponent && dot - s.p <= PUT_DIGITS &&
-                                                  s.p + s.n - dot <= 1 + PUT_DECIMALS)))
-        return put_time_line(rules, s, out, why);
-    if (!dot && s.n && !exponent)
-        return ts_num_parse_int(s, &raw, NULL) == 0 && put_time_int(rules, raw, out, why);
-    return s.n && ts_num_parse(s, &v, NULL) == 0 && put_time_double(rules, ts_num_double(v), out, why);
-}
-
 bool tsd_put_check(struct tsd_put_call *put, const struct tsd_put_point *p, bool with_value,
                    struct tsd_time *time)
 {
@@ -239,7 +200,7 @@ bool tsd_put_check(struct tsd_put_call *put, const struct tsd_put_point *p, bool
         why = "Unexpected null datapoint encountered in set.";
     else if (p->metric.n == 0)
         why = "Metric name was empty";
-    else if (!put_time(in->rules, p, time, &in->msg))
+    else if (!tsd_put_time(in->rules, p, time, &in->msg))
         why = "Invalid timestamp";
     else if (with_value && p->value.n == 0)
         why = "Empty value";
@@ -287,6 +248,38 @@ struct tsd_daemon *tsd_put_daemon(struct tsd_put_call *put)
 uint32_t tsd_put_asker(const struct tsd_put_call *put)
 {
     return put->c->asker;
+}
+
+bool tsd_put_has_once(const struct tsd_put_call *put)
+{
+    return put->once.any;
+}
+
+int tsd_put_collect(struct tsd_put_call *put, const struct sto_point *addition)
+{
+    struct tsd_ingest *in = &put->req->w->ingest;
+    if (put->n_adds == put->cap_adds) {
+        size_t cap = put->cap_adds ? put->cap_adds * 4 : 64;
+        struct sto_point *more =
+            cap <= STO_BATCH_POINTS ? ts_arena_try(&put->req->arena, cap * sizeof(*more)) : NULL;
+        struct ts_error err = {0};
+        ts_buf_clear(&in->msg);
+        if (!more && cap > STO_BATCH_POINTS) {
+            ts_buf_printf(&in->msg, "a sequence has %d additions at most", STO_BATCH_POINTS);
+            return TS_ELIMIT;
+        }
+        if (!more) {
+            (void)tsd_memory_no_body(&put->req->d->memory, put->req->arena.budget, &err);
+            ts_buf_str(&in->msg, err.text);
+            return TS_ENOMEM;
+        }
+        if (put->n_adds)
+            memcpy(more, put->adds, put->n_adds * sizeof(*more));
+        put->adds = more;
+        put->cap_adds = cap;
+    }
+    put->adds[put->n_adds++] = *addition;
+    return 0;
 }
 
 bool tsd_put_is_begun(const struct tsd_put_call *put)
@@ -375,9 +368,40 @@ static bool put_all(struct tsd_req *req, struct tsd_put_call *put, const struct 
     return true;
 }
 
-void tsd_put_serve(struct tsd_req *req, bool tree, tsd_put_one_fn one)
+/* Send the additions of a body with an id, all of which are good; false when the request is answered. */
+static bool put_sequence(struct tsd_req *req, struct tsd_put_call *put)
+{
+    struct tsd_ingest *in = &req->w->ingest;
+    if (put->n_failed) {
+        put->n_ok = 0; /* none is taken */
+        put_answer(put);
+        return false;
+    }
+    tsd_once_begin(&put->c->once, in->writer, put->c->asker, &put->once.id, put->once.text);
+    put->stream = put->c->once.stream.number;
+    int rc = tsd_ingest_sequence(in, &put->c->once.stream, put->once.seq, put->adds, put->n_adds);
+    if (rc == 0)
+        return true;
+    put_busy(req, rc, ts_arena_strndup(&req->arena, in->msg.n ? in->msg.p : "", in->msg.n));
+    return false;
+}
+
+/* A body that can't be read. */
+static void put_unread(struct tsd_req *req, int rc, struct ts_error *err, const struct ts_error *details)
+{
+    if (rc == TS_ENOMEM)
+        (void)tsd_memory_no_body(&req->d->memory, req->arena.budget, err);
+    if (rc == TS_ENOMEM || rc == TS_ELIMIT)
+        tsd_reply_err(req, rc, err->text);
+    else
+        tsd_reply_error(req, 400, err->text, details->text);
+}
+
+static void put_serve(struct tsd_req *req, bool tree, bool may_once, tsd_put_one_fn one)
 {
     struct ts_error err = {0}, details = {0};
+    struct tsd_put_once once = {.any = false};
+    struct ts_slice points = req->body;
     struct tsd_put_body body;
     struct sto_store *store = req->d->store;
     tsd_count(&req->w->counts.n_http_put, 1);
@@ -395,19 +419,19 @@ void tsd_put_serve(struct tsd_req *req, bool tree, tsd_put_one_fn one)
                         "Nothing was stored. A whole number from 0 to 86400000 is needed.");
         return;
     }
-    int rc = tsd_put_body_read(req->body, tree, &req->arena, &body, &err, &details);
+    if (may_once && tsd_put_once_read(&points, &once, &err) < 0) {
+        tsd_reply_error(req, 400, err.text, "Nothing was added.");
+        return;
+    }
+    int rc = tsd_put_body_read(points, tree, &req->arena, &body, &err, &details);
     if (rc < 0) {
-        if (rc == TS_ENOMEM)
-            (void)tsd_memory_no_body(&req->d->memory, req->arena.budget, &err);
-        if (rc == TS_ENOMEM || rc == TS_ELIMIT)
-            tsd_reply_err(req, rc, err.text);
-        else
-            tsd_reply_error(req, 400, err.text, details.text);
+        put_unread(req, rc, &err, &details);
         return;
     }
     struct tsd_put_call *put = ts_xcalloc(1, sizeof(*put));
     put->req = req;
     put->c = req->c;
+    put->once = once;
     put->details_max_bytes = req->d->set.put_details_max_bytes;
     ts_buf_init(&put->first, 0);
     ts_buf_init(&put->errors, 0);
@@ -415,6 +439,8 @@ void tsd_put_serve(struct tsd_req *req, bool tree, tsd_put_one_fn one)
     put->details = tsd_req_flag(req, "details");
     put->summary = put->details || tsd_req_flag(req, "summary");
     bool go_on = put_all(req, put, &body, one);
+    if (go_on && put->once.any)
+        go_on = put_sequence(req, put);
     tsd_put_body_release(&body);
     if (go_on && put->n_ok == 0) {
         put_answer(put);
@@ -428,4 +454,14 @@ void tsd_put_serve(struct tsd_req *req, bool tree, tsd_put_one_fn one)
     tsd_req_later(req);
     tsd_conn_hold(put->c); /* the store comes back, the request may be answered before */
     tsd_ingest_barrier(&req->w->ingest, sto_ack_level(store), put->c->asker, put_stored, put);
+}
+
+void tsd_put_serve(struct tsd_req *req, bool tree, tsd_put_one_fn one)
+{
+    put_serve(req, tree, false, one);
+}
+
+void tsd_put_serve_incr(struct tsd_req *req, tsd_put_one_fn one)
+{
+    put_serve(req, false, true, one);
 }

@@ -17,6 +17,9 @@ struct tsd_put_call;
  * more points. */
 typedef int (*tsd_put_one_fn)(struct tsd_put_call *put, const struct tsd_put_body *body, size_t i);
 
+/** The same for increments, whose body may have an id and a sequence (put_once.h): then all points are taken or none, by
+ * tsd_put_collect. */
+void tsd_put_serve_incr(struct tsd_req *req, tsd_put_one_fn one);
 /** Serve the request: parse the body, give each point to one, wait, answer. tree: body->tree is always made,
  * for members that struct tsd_put_point does not have (tsd_put_body_item). */
 void tsd_put_serve(struct tsd_req *req, bool tree, tsd_put_one_fn one);
@@ -28,6 +31,10 @@ struct tsd_ingest *tsd_put_ingest(struct tsd_put_call *put);
 struct tsd_daemon *tsd_put_daemon(struct tsd_put_call *put);
 /** The number for additions of this request (sto_point.asker). */
 uint32_t tsd_put_asker(const struct tsd_put_call *put);
+/** Does the body have an id and a sequence? */
+bool tsd_put_has_once(const struct tsd_put_call *put);
+/** Keep an addition of such a body until all of its points were checked. 0, TS_ENOMEM (text in in->msg), TS_ELIMIT (too many). */
+int tsd_put_collect(struct tsd_put_call *put, const struct sto_point *addition);
 /** Was a point of the request taken already? */
 bool tsd_put_is_begun(const struct tsd_put_call *put);
 /** Memory for the life of the request. */

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "storage/store.h"
+#include "tsd/ingest/rules.h"
 
 /* One data point as sent. Slices point into the body or the tree. */
 struct tsd_put_point {
@@ -46,6 +47,10 @@ int tsd_put_body_read(struct ts_slice body, bool tree, struct ts_arena *arena, s
                       struct ts_error *err, struct ts_error *details);
 /** Item i of a body that was read with a tree, of any JSON type; NULL: there is no item i. Borrowed from the tree. */
 const json_t *tsd_put_body_item(const struct tsd_put_body *b, size_t i);
+/** Time of a point by the rules. False: it has none that is valid; what the text "Invalid timestamp" needs behind it, if anything, is
+ * appended to why. */
+bool tsd_put_time(const struct tsd_rules *rules, const struct tsd_put_point *p, struct tsd_time *out,
+                  struct ts_buf *why);
 /** Release the tree; idempotent. */
 void tsd_put_body_release(struct tsd_put_body *b);
 

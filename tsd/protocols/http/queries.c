@@ -12,6 +12,16 @@
 #include <stdlib.h>
 
 #define QUERIES_TEXT_BYTES 4096 /* kept of a query or of headers; larger ones are left out */
+#define QUERIES_METRICS    64   /* metrics of a query whose reads are counted */
+#define READS_SETS         1024 /* a power of 2; sets of READS_WAYS metrics each, whose reads are kept */
+#define READS_WAYS         4
+
+/* How often queries have read a metric. */
+struct metric_reads {
+    uint32_t metric; /* id; 0: free */
+    uint64_t n;
+    int64_t last_ms;
+};
 
 struct tsd_query_entry {
     struct tsd_query_entry *prev, *next; /* running list */
@@ -24,9 +34,11 @@ struct tsd_query_entry {
     int status;                          /* of the reply */
     bool sent;                           /* the client was there at the end */
     uint64_t n_points;                   /* read */
-    char peer[64];                       /* address and port */
-    struct ts_buf what, headers, text;   /* JSON, JSON, why it failed */
-    struct ts_buf done;                  /* JSON of the stats, once ended */
+    uint32_t metrics[QUERIES_METRICS];   /* ids; n_metrics */
+    size_t n_metrics;
+    char peer[64];                     /* address and port */
+    struct ts_buf what, headers, text; /* JSON, JSON, why it failed */
+    struct ts_buf done;                /* JSON of the stats, once ended */
 };
 
 struct tsd_queries {
@@ -36,6 +48,7 @@ struct tsd_queries {
     struct tsd_query_entry *ended[TSD_QUERIES_KEPT]; /* ring */
     uint64_t n_ended;                                /* since the start */
     uint64_t last_id;                                /* given out */
+    struct metric_reads reads[READS_SETS][READS_WAYS];
 };
 
 struct tsd_queries *tsd_queries_new(void)
@@ -66,10 +79,24 @@ void tsd_queries_free(struct tsd_queries *qs)
     ts_free(qs);
 }
 
+/* One of the metrics that a query reads; each counts once. */
+static void entry_metric(struct tsd_query_entry *e, struct sto_catalog *cat, struct ts_slice name)
+{
+    uint32_t id;
+    if (e->n_metrics == QUERIES_METRICS || sto_uid_find(cat, STO_UID_METRIC, name, &id) < 0)
+        return;
+    for (size_t i = 0; i < e->n_metrics; i++)
+        if (e->metrics[i] == id)
+            return;
+    e->metrics[e->n_metrics++] = id;
+}
+
 /* A job's query begins: from run, once its text is understood. It is listed until the job's run has returned.
  *  @param what   the query as JSON; copied
+ *  @param spec   whose metrics are read; NULL: none
  *  @param stats  filled by the run; lives as long as the job's arena */
-static void query_begin(struct tsd_job *job, struct ts_slice what, const struct qry_stats *stats)
+static void query_begin(struct tsd_job *job, struct ts_slice what, const struct qry_spec *spec,
+                        const struct qry_stats *stats)
 {
     const struct tsd_req *req = tsd_job_req(job);
     struct tsd_queries *qs = req->d->queries;
@@ -90,6 +117,8 @@ static void query_begin(struct tsd_job *job, struct ts_slice what, const struct 
         ts_buf_clear(&e->headers);
         ts_buf_str(&e->headers, "{}");
     }
+    for (size_t i = 0; spec && i < spec->n_subs; i++)
+        entry_metric(e, sto_store_catalog(req->d->store), spec->subs[i].metric);
     e->job = job;
     e->stats = stats;
     e->began_ms = ts_clock_ms();
@@ -133,7 +162,7 @@ void tsd_query_begin_spec(struct tsd_job *job, const struct qry_spec *spec, cons
         ts_buf_char(&what, ',');
     }
     ts_buf_append(&what, echo.p + 1, echo.n - 1);
-    query_begin(job, ts_buf_get(&what), stats);
+    query_begin(job, ts_buf_get(&what), spec, stats);
     ts_buf_release(&what);
     ts_buf_release(&echo);
 }
@@ -145,8 +174,42 @@ void tsd_query_begin_member(struct tsd_job *job, const struct ts_buf *member)
     ts_buf_char(&what, '{');
     ts_buf_slice(&what, ts_buf_get(member));
     ts_buf_char(&what, '}');
-    query_begin(job, ts_buf_get(&what), queries_stats(job, 0));
+    query_begin(job, ts_buf_get(&what), NULL, queries_stats(job, 0));
     ts_buf_release(&what);
+}
+
+static struct metric_reads *reads_set(struct tsd_queries *qs, uint32_t metric)
+{
+    return qs->reads[((metric * UINT32_C(2654435761)) >> 16) & (READS_SETS - 1)];
+}
+
+/* Count a read; of the metrics of a set, the one that was read longest ago gives way to a new one. */
+static void reads_count(struct tsd_queries *qs, uint32_t metric, int64_t now_ms)
+{
+    struct metric_reads *set = reads_set(qs, metric), *at = set;
+    for (size_t i = 0; i < READS_WAYS && at->metric != metric; i++)
+        if (set[i].metric == metric || set[i].last_ms < at->last_ms)
+            at = &set[i];
+    if (at->metric != metric)
+        *at = (struct metric_reads){.metric = metric};
+    at->n++;
+    at->last_ms = now_ms;
+}
+
+bool tsd_queries_reads(struct tsd_queries *qs, uint32_t metric, uint64_t *out_n, int64_t *out_last_ms)
+{
+    const struct metric_reads *set = reads_set(qs, metric);
+    bool found = false;
+    pthread_mutex_lock(&qs->mu);
+    for (size_t i = 0; i < READS_WAYS; i++) {
+        if (set[i].metric != metric)
+            continue;
+        *out_n = set[i].n;
+        *out_last_ms = set[i].last_ms;
+        found = true;
+    }
+    pthread_mutex_unlock(&qs->mu);
+    return found;
 }
 
 static void queries_unlink(struct tsd_queries *qs, struct tsd_query_entry *e)
@@ -195,6 +258,8 @@ void tsd_query_end(struct tsd_queries *qs, struct tsd_query_entry *e, int status
     e->ended_ms = ts_clock_ms();
     e->n_points = atomic_load_explicit(&tsd_job_limit(e->job)->n_points, memory_order_relaxed);
     atomic_fetch_add_explicit(&tsd_job_req(e->job)->d->n_points_read, e->n_points, memory_order_relaxed);
+    for (size_t i = 0; i < e->n_metrics; i++)
+        reads_count(qs, e->metrics[i], e->ended_ms);
     e->status = status;
     e->sent = sent;
     e->job = NULL;

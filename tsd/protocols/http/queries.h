@@ -36,6 +36,9 @@ void tsd_queries_print(struct tsd_queries *qs, uint64_t only_id, struct ts_json 
 /** Members of an object: "running":[{id,text,client,ms}], and "slow":[{id,text,client,ms,ended}], those max of the kept ones that took longest,
  * the slowest first. */
 void tsd_queries_summary(struct tsd_queries *qs, size_t max, struct ts_json *j);
+/** How often queries that have ended read a metric (its id, not 0) since the daemon was started, and when the last of them ended; false: never, or so
+ * many others were read since that it is not known any more (some 4,000 are kept). The first 64 metrics of a query count. */
+bool tsd_queries_reads(struct tsd_queries *qs, uint32_t metric, uint64_t *out_n, int64_t *out_last_ms);
 /** Cancel a running query; TS_ENOTFOUND. */
 int tsd_queries_cancel(struct tsd_queries *qs, uint64_t id);
 

@@ -8,6 +8,8 @@
 
 #include "base/bytes.h"
 
+#include <stdio.h>
+
 bool tsd_line_may_answer(struct tsd_line *l)
 {
     bool may = l->out->n <= l->reply_max_bytes;
@@ -34,7 +36,7 @@ enum tsd_line_end tsd_line_taken(struct tsd_line *l, const char *word, int rc)
         return TSD_LINE_MORE;
     }
     l->work += TSD_LINE_WORK_REFUSED;
-    l->in->n_refused[tsd_refusal_of(rc)]++;
+    tsd_ingest_count_refused(l->in, rc);
     tsd_line_say(l, word, tsd_refusal_text(tsd_refusal_of(rc), l->in->rules->compat),
                  ts_buf_get(&l->in->msg));
     return TSD_LINE_MORE;
@@ -71,11 +73,12 @@ static enum tsd_line_end line_put(struct tsd_line *l, struct ts_slice line)
     return how;
 }
 
-/* The same for a line that begins with incr. */
+/* The same for a line that begins with incr or incr!. */
 static enum tsd_line_end line_incr(struct tsd_line *l, struct ts_slice line)
 {
-    unsigned before = l->work;
-    enum tsd_line_end how = tsd_cmd_incr(l, (struct ts_slice){line.p + 5, line.n - 5});
+    unsigned before = l->work, n = line.p[4] == '!' ? 6 : 5;
+    struct ts_slice rest = {line.p + n, line.n - n};
+    enum tsd_line_end how = n == 6 ? tsd_cmd_once(l, rest) : tsd_cmd_incr(l, rest);
     if (l->work != before)
         l->work += (unsigned)(line.n / TSD_LINE_BYTES_OF_WORK);
     return how;
@@ -84,6 +87,19 @@ static enum tsd_line_end line_incr(struct tsd_line *l, struct ts_slice line)
 enum tsd_line_end tsd_cmd_incr(struct tsd_line *l, struct ts_slice rest)
 {
     return tsd_line_taken(l, "incr: ", tsd_incr_line(l->in, &l->chain, rest, l->asker));
+}
+
+enum tsd_line_end tsd_cmd_once(struct tsd_line *l, struct ts_slice rest)
+{
+    uint64_t seq = 0;
+    char word[40];
+    if (!l->once) {
+        tsd_line_say(l, "incr!: ", "", TS_SLICE_LIT("ids need a connection to a daemon"));
+        return TSD_LINE_MORE;
+    }
+    int rc = tsd_once_line(l->in, &l->chain, rest, l->asker, l->once, &seq);
+    (void)snprintf(word, sizeof word, seq ? "incr! %llu: " : "incr!: ", (unsigned long long)seq);
+    return tsd_line_taken(l, word, rc);
 }
 
 /* One whole line without its end; what follows it lies at [next, end). */
@@ -96,7 +112,8 @@ static enum tsd_line_end line_one(struct tsd_line *l, struct ts_slice line, cons
         tsd_put_ahead(l->in, next, end);
         return line_put(l, line);
     }
-    if (line.n > 5 && !memcmp(line.p, "incr ", 5) && tsd_line_stores(l))
+    if (((line.n > 5 && !memcmp(line.p, "incr ", 5)) || (line.n > 6 && !memcmp(line.p, "incr! ", 6))) &&
+        tsd_line_stores(l))
         return line_incr(l, line);
     enum tsd_line_end how = tsd_line_command(l, line);
     l->n_commands += how == TSD_LINE_MORE || how == TSD_LINE_EXIT;
@@ -118,8 +135,10 @@ static const char *line_tail(struct tsd_line *l, const char *p, const char *end)
 static const char *line_run(struct tsd_line *l, const char *p, const char *end)
 {
     p = tsd_put_run(l->in, &l->chain, p, end, &l->n_points);
-    if (*p == 'i' && !l->in->rules->hbase)
+    if (*p == 'i')
         p = tsd_incr_run(l->in, &l->chain, p, end, l->asker, &l->n_points);
+    if (*p == 'i' && l->once)
+        p = tsd_once_run(l->in, &l->chain, p, end, l->once, &l->n_points);
     return p;
 }
 

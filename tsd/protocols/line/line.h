@@ -44,6 +44,7 @@ struct tsd_line {
     size_t reply_max_bytes;                  /* replies are dropped while out holds more */
     size_t line_max_bytes;                   /* longest line, without its line end */
     uint32_t asker;                          /* of its additions (sto_point.asker) */
+    struct tsd_once *once;                   /* of the connection; NULL = it takes no lines incr! */
     struct tsd_chain chain;                  /* guess of the next series */
     uint64_t n_points;                       /* points accepted on this connection */
     uint64_t n_commands;                     /* lines other than put, since the caller set it to 0 */
@@ -103,6 +104,8 @@ enum tsd_line_end tsd_line_taken(struct tsd_line *l, const char *word, int rc);
 enum tsd_line_end tsd_line_read_only(struct tsd_line *l, const char *word);
 /** A line "incr METRIC TIME DELTA k=v ...", without the word. */
 enum tsd_line_end tsd_cmd_incr(struct tsd_line *l, struct ts_slice rest);
+/** A line "incr! ID SEQUENCE METRIC TIME DELTA k=v ...", without the word. */
+enum tsd_line_end tsd_cmd_once(struct tsd_line *l, struct ts_slice rest);
 /** Commands with a file of their own. */
 enum tsd_line_end tsd_cmd_rollup(struct tsd_line *l, struct ts_slice rest);
 enum tsd_line_end tsd_cmd_histogram(struct tsd_line *l, struct ts_slice rest);

@@ -32,6 +32,7 @@ struct line_conn {
     size_t cap_syncs;        /* allocated, up to line_max_syncs */
     unsigned n_syncs, n_way; /* not answered; of them, the first that the barrier under way covers */
     enum line_wait waits;    /* since the last input */
+    uint64_t n_refusals;     /* of increments with ids, that an answer to sync has named */
     int64_t unfinished_ms;   /* since when a line waits for its end; 0 = none does */
 };
 
@@ -52,10 +53,30 @@ static void line_go_on(struct tsd_conn *c)
         line_wait(c, LINE_WAIT_NOTHING);
 }
 
+/* Has a sequence been refused that was not sent again? Then no sync says ok, since its client might take it for made. */
+static bool line_once_refused(struct tsd_conn *c, struct ts_error *out)
+{
+    struct line_conn *lc = c->state;
+    const struct tsd_once *o = &c->once;
+    if (!o->refused && o->n_refusals == lc->n_refusals)
+        return false;
+    lc->n_refusals = o->n_refusals;
+    if (o->refused)
+        ts_error_set(out, TS_EIO, "sequence %llu was refused: %s", (unsigned long long)o->refused, o->why);
+    else
+        ts_error_set(out, TS_EIO, "a sequence was refused before this line was sent: %s", o->why);
+    return true;
+}
+
 static void line_synced(void *arg, int rc, const struct ts_error *err)
 {
     struct tsd_conn *c = arg;
     struct line_conn *lc = c->state;
+    struct ts_error refused = {0};
+    if (rc == 0 && line_once_refused(c, &refused)) {
+        rc = refused.code;
+        err = &refused;
+    }
     tsd_conn_reserve(c, lc->n_way * LINE_SYNC_BYTES);
     for (unsigned i = 0; i < lc->n_way && !c->dead; i++) {
         if (rc == 0)
@@ -139,6 +160,7 @@ static void line_open(struct tsd_conn *c)
                                  .ops = &line_ops,
                                  .arg = c,
                                  .asker = c->asker,
+                                 .once = &c->once,
                                  .histograms = &set->histograms,
                                  .rollups = &set->rollups,
                                  .out = &c->out,

@@ -1,5 +1,5 @@
 /*
- * put.c - the three paths of a put line, and of an incr line, which adds to a point instead of replacing it.
+ * put.c - the three paths of a put line, and of lines incr and incr!, which add to a point instead of replacing it.
  *
  * Threads    see put.h
  * Not here   cutting lines and other commands (line.c), characters of names (rules.c)
@@ -122,19 +122,37 @@ struct put_verb {
     unsigned n;       /* its length */
     bool adds;        /* to the point of that time, for asker; else replaces it */
     uint32_t asker;
+    struct tsd_once *once; /* the line has an id and a sequence; NULL = it has none */
+    uint64_t seq;          /* the sequence, if it was read */
 };
 
 static inline int put_take(struct tsd_ingest *in, const struct put_verb *verb,
                            const struct sto_series *series, int64_t ts_ms, int64_t m, uint32_t flags)
 {
+    if (verb->once)
+        return tsd_ingest_add_once(in, series, ts_ms, m, flags, &verb->once->stream, verb->seq);
     return verb->adds ? tsd_ingest_add(in, series, ts_ms, m, flags, verb->asker)
                       : tsd_ingest_point(in, series, ts_ms, m, flags);
+}
+
+/* The id and the sequence at p, each with the blank after it. Returns what follows, NULL: go the slow way. */
+static inline const char *put_sequence(const struct tsd_once *once, const char *p, uint64_t *out_seq)
+{
+    uint64_t v = 0;
+    if (memcmp(p, once->text, once->text_n) || p[once->text_n] != ' ')
+        return NULL;
+    p += once->text_n + 1;
+    const char *begin = p;
+    while ((unsigned char)(*p - '0') <= 9 && p - begin < 18)
+        v = v * 10 + (unsigned char)(*p++ - '0');
+    *out_seq = v;
+    return *p == ' ' && v && tsd_once_may(once, v) ? p + 1 : NULL;
 }
 
 /* Inlined for each word, which is a constant then. */
 static inline __attribute__((always_inline)) const char *put_run(struct tsd_ingest *in,
                                                                  struct tsd_chain *chain, const char *p,
-                                                                 const char *end, const struct put_verb *verb,
+                                                                 const char *end, struct put_verb *verb,
                                                                  uint64_t *n_points)
 {
     if (!chain->last || chain->epoch != in->cache.epoch)
@@ -145,11 +163,15 @@ static inline __attribute__((always_inline)) const char *put_run(struct tsd_inge
         uintptr_t ref = *link;
         uint32_t metric_len, text_len;
         const char *text = tsd_ref_text(ref, &metric_len, &text_len);
-        if ((size_t)(end - p) < (size_t)text_len + 13 + verb->n || memcmp(p, verb->word, verb->n))
+        size_t head = verb->n + (verb->once ? verb->once->text_n + 3 : 0);
+        if ((size_t)(end - p) < text_len + 13 + head || memcmp(p, verb->word, verb->n))
             break;
-        const char *q = p + verb->n + metric_len;
-        if (*q != ' ' || memcmp(p + verb->n, text, metric_len))
+        const char *q = p + verb->n;
+        if (verb->once && !(q = put_sequence(verb->once, q, &verb->seq)))
             break;
+        if (end - q < (ptrdiff_t)text_len + 13 || q[metric_len] != ' ' || memcmp(q, text, metric_len))
+            break;
+        q += metric_len;
         q++;
         unsigned n = in->time_len;
         if (!n || !put_same_time(in, q)) {
@@ -174,6 +196,8 @@ static inline __attribute__((always_inline)) const char *put_run(struct tsd_inge
         const struct sto_series *series = tsd_ref_series(ref);
         if (put_take(in, verb, series, in->time_ts_ms, m, flags | in->time_ms_flag) < 0)
             break;
+        if (verb->once)
+            tsd_once_sent(verb->once, verb->seq);
         p = q + 1;
         chain->last = ref;
         n_taken++;
@@ -190,13 +214,23 @@ static inline __attribute__((always_inline)) const char *put_run(struct tsd_inge
 const char *tsd_put_run(struct tsd_ingest *in, struct tsd_chain *chain, const char *p, const char *end,
                         uint64_t *n_points)
 {
-    return put_run(in, chain, p, end, &(struct put_verb){"put ", 4, false, 0}, n_points);
+    return put_run(in, chain, p, end, &(struct put_verb){.word = "put ", .n = 4}, n_points);
 }
 
 const char *tsd_incr_run(struct tsd_ingest *in, struct tsd_chain *chain, const char *p, const char *end,
                          uint32_t asker, uint64_t *n_points)
 {
-    return put_run(in, chain, p, end, &(struct put_verb){"incr ", 5, true, asker}, n_points);
+    return put_run(in, chain, p, end,
+                   &(struct put_verb){.word = "incr ", .n = 5, .adds = true, .asker = asker}, n_points);
+}
+
+const char *tsd_once_run(struct tsd_ingest *in, struct tsd_chain *chain, const char *p, const char *end,
+                         struct tsd_once *once, uint64_t *n_points)
+{
+    if (!once->text_n)
+        return p;
+    return put_run(in, chain, p, end,
+                   &(struct put_verb){.word = "incr! ", .n = 6, .adds = true, .once = once}, n_points);
 }
 
 /* --- second path --- */
@@ -326,7 +360,47 @@ int tsd_put_line(struct tsd_ingest *in, struct tsd_chain *chain, struct ts_slice
 
 int tsd_incr_line(struct tsd_ingest *in, struct tsd_chain *chain, struct ts_slice args, uint32_t asker)
 {
-    if (in->rules->hbase)
-        return tsd_args_say(in, TS_EBACKEND, TSD_NO_COUNTERS, (struct ts_slice){NULL, 0});
     return put_line(in, chain, &(struct put_verb){.adds = true, .asker = asker}, args);
+}
+
+/* Cut a word and the blank after it off a line. */
+static struct ts_slice once_word(struct ts_slice *rest)
+{
+    const char *blank = rest->n ? memchr(rest->p, ' ', rest->n) : NULL;
+    struct ts_slice word = {rest->p, blank ? (size_t)(blank - rest->p) : rest->n};
+    *rest = blank ? (struct ts_slice){blank + 1, rest->n - word.n - 1} : (struct ts_slice){NULL, 0};
+    return word;
+}
+
+/* Errors after which the client changes the line instead of repeating it. */
+static bool once_is_final(int rc)
+{
+    return rc == TS_EINVAL || rc == TS_EPARSE || rc == TS_ENOTFOUND || rc == TS_EBACKEND;
+}
+
+int tsd_once_line(struct tsd_ingest *in, struct tsd_chain *chain, struct ts_slice args, uint32_t asker,
+                  struct tsd_once *once, uint64_t *out_seq)
+{
+    struct ts_slice none = {NULL, 0}, id_text = once_word(&args), seq_text = once_word(&args);
+    struct sto_once_id id;
+    *out_seq = 0;
+    if (tsd_once_id(id_text, &id) < 0)
+        return tsd_args_say(in, TS_EINVAL, "no id, which looks like 1793620800-9f3a5c0e12ab77d4: ", id_text);
+    if (tsd_once_seq(seq_text, out_seq) < 0)
+        return tsd_args_say(in, TS_EINVAL, "no sequence, which is a number from 1 on: ", seq_text);
+    if (!once->stream.number)
+        tsd_once_begin(once, in->writer, asker, &id, id_text);
+    if (once->stream.id.made_s != id.made_s || once->stream.id.random != id.random)
+        return tsd_args_say(in, TS_EINVAL, "another id than before: each needs a connection of its own",
+                            none);
+    if (!tsd_once_may(once, *out_seq)) {
+        once->n_refusals++;
+        return tsd_args_say(in, TS_EIO, "an earlier sequence was refused: repeat from there on", none);
+    }
+    int rc = put_line(in, chain, &(struct put_verb){.adds = true, .once = once, .seq = *out_seq}, args);
+    if (rc == 0)
+        tsd_once_sent(once, *out_seq);
+    else if (rc != TS_EBUSY && !once_is_final(rc))
+        tsd_once_refused(once, *out_seq, ts_buf_get(&in->msg));
+    return rc;
 }

@@ -1,5 +1,5 @@
 /*
- * put.h - parses "put" and "incr" lines and stores their points.
+ * put.h - parses "put", "incr" and "incr!" lines and stores their points.
  *
  * The fast path guesses the series (the one that followed last time), compares its text, and parses time and
  * value. If the guess is wrong, the text is looked up. If it is unknown, the line is parsed and checked in
@@ -28,9 +28,13 @@ struct tsd_chain {
 const char *tsd_put_run(struct tsd_ingest *in, struct tsd_chain *chain, const char *p, const char *end,
                         uint64_t *n_points);
 
-/** The same for lines "incr ...", which add their value for an asker (tsd_ingest_add). Not with remote = hbase. */
+/** The same for lines "incr ...", which add their value for an asker (tsd_ingest_add). */
 const char *tsd_incr_run(struct tsd_ingest *in, struct tsd_chain *chain, const char *p, const char *end,
                          uint32_t asker, uint64_t *n_points);
+
+/** The same for lines "incr! ID SEQUENCE ..." of the id with which the connection has begun. */
+const char *tsd_once_run(struct tsd_ingest *in, struct tsd_chain *chain, const char *p, const char *end,
+                         struct tsd_once *once, uint64_t *n_points);
 
 /** Fetch memory that the line at p, if it is a put, needs on the paths after the first one, while the line before it is handled.
  * Any bytes may follow up to end. Cost: 40 ns; without it, each of ten million new series waits about 200 ns for memory. */
@@ -44,5 +48,10 @@ void tsd_put_ahead(const struct tsd_ingest *in, const char *p, const char *end);
 int tsd_put_line(struct tsd_ingest *in, struct tsd_chain *chain, struct ts_slice args);
 /** The same for a line "incr metric time delta k=v ...". */
 int tsd_incr_line(struct tsd_ingest *in, struct tsd_chain *chain, struct ts_slice args, uint32_t asker);
+/** The same for a line "incr! id sequence metric time delta k=v ...".
+ *  @param out_seq  [out] the sequence, 0 if the line has none
+ *  @return as above; TS_EIO also if an earlier sequence of the connection was refused, which is noted in once for everything that may be repeated */
+int tsd_once_line(struct tsd_ingest *in, struct tsd_chain *chain, struct ts_slice args, uint32_t asker,
+                  struct tsd_once *once, uint64_t *out_seq);
 
 #endif

@@ -1,0 +1,149 @@
+/*
+ * keep.c - durations of rules and the table of the rules of series.
+ *
+ * The table has a page of bytes for each 65,536 numbers of series that were looked up: the rule + 1, or 0.
+ *
+ * Threads    keep.h; bytes and pages are set once, by whoever looks first
+ */
+#include "storage/keep.h"
+
+#include <stdatomic.h>
+
+#include "base/mem.h"
+
+#define PAGE_BITS 16
+#define PAGE_IDS  (1u << PAGE_BITS)
+#define N_PAGES   (STO_FOREIGN >> PAGE_BITS)
+_Static_assert(STO_KEEP_RULES + 2 <= UINT8_MAX, "a byte holds a rule, the rest, and 0");
+
+struct sto_keep {
+    atomic_uint refs;
+    struct sto_keep_opts opts;         /* points_ms: owned */
+    int64_t *points_ms;                /* n_rules + 1: the last one is the rest; owned */
+    int64_t longest_ms, shortest_ms;   /* of all */
+    _Atomic(_Atomic uint8_t *) *pages; /* N_PAGES; NULL if there are no rules; owned */
+};
+
+struct sto_keep *sto_keep_new(const struct sto_keep_opts *opts)
+{
+    struct sto_keep *k = ts_xcalloc(1, sizeof *k);
+    if (opts->n_rules > STO_KEEP_RULES)
+        TS_BUG("%zu rules of retention", opts->n_rules);
+    k->opts = *opts;
+    atomic_init(&k->refs, 1);
+    k->points_ms = ts_xcalloc(opts->n_rules + 1, sizeof *k->points_ms);
+    k->longest_ms = k->shortest_ms = opts->rest_ms;
+    for (size_t i = 0; i <= opts->n_rules; i++) {
+        int64_t ms = i < opts->n_rules ? opts->points_ms[i] : opts->rest_ms;
+        k->points_ms[i] = ms;
+        k->longest_ms = ms > k->longest_ms ? ms : k->longest_ms;
+        k->shortest_ms = ms < k->shortest_ms ? ms : k->shortest_ms;
+    }
+    k->opts.points_ms = NULL;
+    if (opts->n_rules)
+        k->pages = ts_xcalloc(N_PAGES, sizeof *k->pages);
+    return k;
+}
+
+struct sto_keep *sto_keep_ref(struct sto_keep *k)
+{
+    if (k)
+        atomic_fetch_add_explicit(&k->refs, 1, memory_order_relaxed);
+    return k;
+}
+
+void sto_keep_unref(struct sto_keep *k)
+{
+    if (!k || atomic_fetch_sub_explicit(&k->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    for (size_t i = 0; k->pages && i < N_PAGES; i++)
+        ts_free((void *)atomic_load_explicit(&k->pages[i], memory_order_relaxed));
+    if (k->opts.release)
+        k->opts.release(k->opts.arg);
+    ts_free(k->pages);
+    ts_free(k->points_ms);
+    ts_free(k);
+}
+
+/* The page of a number; made if it is not there. */
+static _Atomic uint8_t *page_of(struct sto_keep *k, uint32_t series)
+{
+    _Atomic(_Atomic uint8_t *) *at = &k->pages[series >> PAGE_BITS];
+    _Atomic uint8_t *page = atomic_load_explicit(at, memory_order_acquire); /* partner: the exchange below */
+    if (page)
+        return page;
+    _Atomic uint8_t *made = ts_xcalloc(PAGE_IDS, sizeof *made);
+    if (atomic_compare_exchange_strong_explicit(at, &page, made, memory_order_acq_rel, memory_order_acquire))
+        return made;
+    ts_free((void *)made);
+    return page;
+}
+
+int sto_keep_rule(struct sto_keep *k, uint32_t series)
+{
+    if (!k->pages)
+        return 0;
+    if (series >= STO_FOREIGN)
+        return -1;
+    _Atomic uint8_t *known = page_of(k, series) + (series & (PAGE_IDS - 1));
+    int rule = atomic_load_explicit(known, memory_order_relaxed); /* whoever sets it sets the same */
+    if (rule)
+        return rule - 1;
+    rule = k->opts.match(k->opts.arg, series);
+    if (rule >= 0)
+        atomic_store_explicit(known, (uint8_t)(rule + 1), memory_order_relaxed);
+    return rule;
+}
+
+int64_t sto_keep_rule_ms(const struct sto_keep *k, size_t rule)
+{
+    return k->points_ms[rule];
+}
+
+size_t sto_keep_n_rules(const struct sto_keep *k)
+{
+    return k->opts.n_rules;
+}
+
+static int64_t from_ms(int64_t keep_ms, int64_t now_ms)
+{
+    return keep_ms == STO_KEEP_FOREVER || now_ms < STO_MIN_TS_MS + keep_ms ? STO_MIN_TS_MS : now_ms - keep_ms;
+}
+
+int64_t sto_keep_from_ms(struct sto_keep *k, uint32_t series, int64_t now_ms)
+{
+    int rule = sto_keep_rule(k, series);
+    return rule < 0 ? STO_MIN_TS_MS : from_ms(k->points_ms[rule], now_ms);
+}
+
+int64_t sto_keep_any_ms(struct sto_keep *k, const struct sto_series *const *series, size_t n,
+                        int64_t least_ms, int64_t now_ms)
+{
+    int64_t first_ms = INT64_MAX;
+    for (size_t i = 0; i < n && first_ms > least_ms; i++) {
+        int64_t ms = sto_keep_from_ms(k, series[i]->id, now_ms);
+        first_ms = ms < first_ms ? ms : first_ms;
+    }
+    return n && first_ms > least_ms ? first_ms : least_ms;
+}
+
+int64_t sto_keep_names_from_ms(struct sto_keep *k, const struct sto_remote_series *names, int64_t now_ms)
+{
+    int rule = k->pages ? k->opts.match_names(k->opts.arg, names) : 0;
+    return rule < 0 ? STO_MIN_TS_MS : from_ms(k->points_ms[rule], now_ms);
+}
+
+int64_t sto_keep_first_ms(const struct sto_keep *k, int64_t now_ms)
+{
+    return from_ms(k->longest_ms, now_ms);
+}
+
+int64_t sto_keep_all_ms(const struct sto_keep *k, int64_t now_ms)
+{
+    return from_ms(k->shortest_ms, now_ms);
+}
+
+bool sto_keep_expires(const struct sto_keep *k)
+{
+    return k->shortest_ms != STO_KEEP_FOREVER;
+}

@@ -1,0 +1,80 @@
+/*
+ * keep.h - how long the points of each series are kept: the rules of retention as durations, and the rule of each series.
+ *
+ * Rules are in order; the first one that matches a series decides, and what no rule matches is kept for the time of `rest`. A struct
+ * sto_keep never changes, except that it remembers the rule of each series that was looked up. When rules or names change, another one
+ * takes its place (storage/retain.h); snapshots and merges hold a reference to theirs.
+ *
+ *   scan       no point before sto_keep_from_ms(series, now) is in an answer, to the millisecond
+ *   put        no point before it is taken (tsd/ingest/ingest.h)
+ *   removal    engine/expire.h, which turns rules into floors (floors.h)
+ *
+ * Threads    any
+ * Cost       the rule of a series: O(1), a byte for each series; the first time a comparison of its names with each rule
+ * Not here   patterns and texts of rules (retain.h)
+ */
+#ifndef STORAGE_KEEP_H
+#define STORAGE_KEEP_H
+
+#include "storage/point.h"
+
+#define STO_KEEP_RULES   200       /* most rules */
+#define STO_KEEP_FOREVER INT64_MAX /* a duration: nothing expires */
+
+struct sto_keep;
+struct sto_remote_series; /* storage/remote.h */
+
+/* Rule of a series: the index of the first one that matches it, n_rules if none does; < 0: the series is not known (any more). Called by
+ * any thread. */
+typedef int (*sto_keep_match_fn)(void *arg, uint32_t series);
+/* The same of a series that only a remote store has, by its names. */
+typedef int (*sto_keep_names_fn)(void *arg, const struct sto_remote_series *names);
+
+/* What a rule of retention does. Points of files are estimated from the sets of series and the bounds of files. */
+struct sto_expired {
+    int64_t cutoff_ms;      /* points before it have expired; INT64_MIN: none do */
+    uint64_t n_series;      /* series of the rule that are in files */
+    uint64_t n_points;      /* their points in files */
+    uint64_t n_expired;     /* those that have expired and are on disk still */
+    uint64_t expired_bytes; /* what they take there */
+    int64_t oldest_ms;      /* time of the oldest point that is left; INT64_MAX: there is none */
+};
+
+struct sto_keep_opts {
+    const int64_t *
+        points_ms; /* by rule: for how long points are kept, ms, > 0, or STO_KEEP_FOREVER; borrowed until return */
+    size_t n_rules;                /* at most STO_KEEP_RULES */
+    int64_t rest_ms;               /* the same of series that no rule matches */
+    sto_keep_match_fn match;       /* NULL if n_rules is 0 */
+    sto_keep_names_fn match_names; /* the same */
+    void (*release)(void *arg);    /* called with arg when the last reference is given back; may be NULL */
+    void *arg;                     /* first argument of both */
+};
+/** New, with one reference. */
+struct sto_keep *sto_keep_new(const struct sto_keep_opts *opts);
+/** One more reference to k; NULL is ignored. */
+struct sto_keep *sto_keep_ref(struct sto_keep *k);
+/** Give a reference back; NULL is ignored. */
+void sto_keep_unref(struct sto_keep *k);
+
+/** Rule of a series, as sto_keep_match_fn; of a foreign one (STO_FOREIGN): < 0. */
+int sto_keep_rule(struct sto_keep *k, uint32_t series);
+/** For how long the points of a rule are kept, ms; n_rules: of the rest. */
+int64_t sto_keep_rule_ms(const struct sto_keep *k, size_t rule);
+/** Number of rules. */
+size_t sto_keep_n_rules(const struct sto_keep *k);
+/** First time that is kept of a series, ms; STO_MIN_TS_MS if all is kept, or if the series is not known. */
+int64_t sto_keep_from_ms(struct sto_keep *k, uint32_t series, int64_t now_ms);
+/** The same of a foreign series, by its names. O(rules). */
+int64_t sto_keep_names_from_ms(struct sto_keep *k, const struct sto_remote_series *names, int64_t now_ms);
+/** First time from least_ms on that is kept of one of n series; least_ms if there are none. O(n), less if least_ms is kept of one. */
+int64_t sto_keep_any_ms(struct sto_keep *k, const struct sto_series *const *series, size_t n,
+                        int64_t least_ms, int64_t now_ms);
+/** First time that is kept of any series, ms; STO_MIN_TS_MS: some are kept for ever. */
+int64_t sto_keep_first_ms(const struct sto_keep *k, int64_t now_ms);
+/** First time from which on all is kept, whatever the series, ms. */
+int64_t sto_keep_all_ms(const struct sto_keep *k, int64_t now_ms);
+/** Does anything expire? */
+bool sto_keep_expires(const struct sto_keep *k);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * store_int.h - the store, shared by the files of its public API: store.c, store_remote.c, bulk.c.
+ *
+ * Threads    as store.h says
+ */
+#ifndef STORAGE_STORE_INT_H
+#define STORAGE_STORE_INT_H
+
+#include "storage/cells_shared.h"
+#include "storage/forget.h"
+#include "storage/retain.h"
+#include "storage/staging.h"
+#include "storage/store.h"
+
+struct sto_engine;
+
+struct sto_store {
+    struct sto_opts opts;
+    /* why it could not be opened for writing; code 0 = the caller wanted to read only */
+    struct ts_error read_only_why;
+    struct sto_catalog *catalog;
+    struct sto_engine *engine;
+    struct sto_cellmap *cells;
+    struct sto_shared_changes changes; /* of cells that are shared with a remote store */
+    struct sto_forget forget;          /* series without points */
+    struct sto_staging staging;        /* bulk loads; empty if the store is read-only */
+    struct sto_retain retain;          /* rules of retention */
+    int close_rc;                      /* of cells and catalog */
+    struct ts_error close_err;
+};
+
+#endif

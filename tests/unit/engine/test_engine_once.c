@@ -1,0 +1,579 @@
+/*
+ * test_engine_once.c - additions that clients number, in an engine without names: single rules, and clients that send, lose connections
+ * and repeat while flushes, merges, full disks, kills and power cuts come between.
+ */
+#include "tests/unit/engine/engine_kit.h"
+
+#include "base/time.h"
+#include "storage/engine/once.h"
+#include "tests/unit/t_random.h"
+
+#define NOW_S 1793620800u
+
+/* What the writer's user was told last. */
+static struct {
+    int n; /* times */
+    uint64_t seq, stream;
+    bool forgotten;
+} t_refused;
+
+static void on_refused(void *arg, const struct sto_refused *refused)
+{
+    (void)arg;
+    t_refused.n++;
+    t_refused.seq = refused->seq;
+    t_refused.stream = refused->stream->number;
+    t_refused.forgotten = refused->forgotten;
+    assert_true(strlen(refused->why) > 10);
+}
+
+static struct sto_engine *once_open_at(struct t_faultfs *f, unsigned n_writers, int64_t wall_ms)
+{
+    struct sto_opts opts = engine_opts(f, n_writers);
+    struct sto_engine *e = NULL;
+    struct ts_error err = {0};
+    opts.pumped = opts.survive_sync_errors = true;
+    opts.wal_sync = STO_SYNC_INTERVAL;
+    opts.max_ids = 4;
+    opts.max_client_ids = 3;
+    opts.ids_kept_s = 1000;
+    opts.wal_segment_bytes = 2000;
+    opts.log_grow_bytes = 600;
+    ts_clock_set_fake(wall_ms);
+    if (sto_engine_open(&opts, &t_owner, &e, &err) < 0)
+        fail_msg("open: %s", err.text);
+    for (unsigned i = 0; i < n_writers; i++)
+        sto_writer_on_refused(sto_engine_writer(e, i), on_refused, NULL);
+    t_refused.n = 0;
+    return e;
+}
+
+static struct sto_engine *once_open(struct t_faultfs *f, unsigned n_writers)
+{
+    return once_open_at(f, n_writers, (int64_t)NOW_S * 1000);
+}
+
+/* The end of the process, with or without that of the power, and a start with another number of owners. */
+static struct sto_engine *crash(struct sto_engine *e, struct t_faultfs *f, bool power, unsigned n_writers)
+{
+    t_faultfs_power_cut(f);
+    sto_engine_close(e, NULL);
+    if (power)
+        t_faultfs_reboot(f, T_KEEP_RANDOM);
+    else
+        t_faultfs_kill(f);
+    return once_open_at(f, n_writers, ts_clock_ms());
+}
+
+/* n additions of a value to a series, as one part; false: the writer takes none. */
+static bool add_part(struct sto_engine *e, unsigned writer, const struct sto_stream *stream, uint64_t seq,
+                     unsigned series, int64_t value, unsigned n)
+{
+    struct sto_batch *b = sto_writer_batch_part(sto_engine_writer(e, writer), t_series[series], stream, n);
+    if (!b)
+        return false;
+    assert_true(sto_batch_part(b, stream, seq, n));
+    for (unsigned i = 0; i < n; i++)
+        b->points[b->n++] = (struct sto_point){.series = t_series[series],
+                                               .ts_ms = T0 + (int64_t)(seq % 5) * 1000,
+                                               .m = value,
+                                               .flags = sto_meta_flags(STO_OP_ADD, TS_NUM_INT, 0, false)};
+    return true;
+}
+
+static struct sto_stream stream_new(struct sto_engine *e, uint64_t id, uint32_t asker)
+{
+    return (struct sto_stream){
+        .id = {NOW_S, id}, .number = sto_writer_stream(sto_engine_writer(e, 0)), .asker = asker};
+}
+
+/* Send sequences 1 to 3 of an id, once more. */
+static void send_three(struct sto_engine *e, unsigned n_writers)
+{
+    struct sto_stream s = stream_new(e, 7, 1);
+    for (uint64_t seq = 1; seq <= 3; seq++)
+        for (unsigned i = 0; i < N_SERIES; i++)
+            assert_true(add_part(e, 0, &s, seq, i, (int64_t)seq, 2));
+    turn_all(e, n_writers);
+    assert_int_equal(t_refused.n, 0);
+    assert_int_equal(sum_of(e), N_SERIES * 12);
+}
+
+static void test_engine_once__repeats_add_nothing_whatever_comes_between(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_engine *e = once_open(f, 2);
+    struct ts_error err = {0};
+    send_three(e, 2);
+    send_three(e, 2);
+    assert_int_equal(stat_of(e, "counters.repeated"), 3 * N_SERIES);
+    e = crash(e, f, false, 3); /* from the log, by other owners */
+    send_three(e, 3);
+    assert_int_equal(sto_engine_flush(e, &err), 0);
+    send_three(e, 3);
+    e = crash(e, f, true, 1); /* from the manifest */
+    send_three(e, 1);
+    assert_int_equal(close_rc(e, f), 0);
+    e = once_open(f, 4);
+    send_three(e, 4);
+    e = crash(e, f, true, 2);
+    struct sto_stream s = stream_new(e, 7, 1);
+    assert_true(add_part(e, 1, &s, 4, 0, 100, 1));
+    assert_true(add_part(e, 1, &s, 4, 0, 100, 1)); /* twice in one batch */
+    turn_all(e, 2);
+    assert_int_equal(sum_of(e), N_SERIES * 12 + 100);
+    assert_int_equal(close_rc(e, f), 0);
+    t_faultfs_free(f);
+}
+
+static void test_engine_once__after_a_full_disk_later_sequences_wait(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_engine *e = once_open(f, 1);
+    struct sto_stream s = stream_new(e, 1, 5), other = stream_new(e, 2, 6);
+    struct answer a = {0}, b = {0};
+    plan(f, T_OP_OPEN | T_OP_APPEND, T_FAULT_ENOSPC, true);
+    assert_true(add_part(e, 0, &s, 1, 0, 1, 1) && add_part(e, 0, &other, 1, 0, 10, 1));
+    assert_true(add_part(e, 0, &s, 2, 1, 1, 1));
+    turn_all(e, 1);
+    sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_LOG, 5, on_answer, &a);
+    wait_answer(e, 1, &a);
+    assert_int_equal(a.rc, TS_ENOSPC);
+    no_plan(f);
+    sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_LOG, 6, on_answer, &b);
+    wait_answer(e, 1, &b);
+    assert_int_equal(b.rc, 0);
+    assert_int_equal(sum_of(e), 10); /* what the other one added has waited */
+    t_refused.n = 0;
+    assert_true(add_part(e, 0, &s, 3, 0, 100, 1)); /* it was sent before the client knew */
+    turn_all(e, 1);
+    assert_int_equal(t_refused.n, 1);
+    assert_int_equal(t_refused.seq, 3);
+    assert_int_equal(t_refused.stream, s.number);
+    assert_int_equal(sum_of(e), 10);
+    for (uint64_t seq = 1; seq <= 3; seq++)
+        assert_true(add_part(e, 0, &s, seq, seq == 2, seq == 3 ? 100 : 1, 1));
+    turn_all(e, 1);
+    assert_int_equal(t_refused.n, 1);
+    assert_int_equal(sum_of(e), 112);
+    assert_int_equal(stat_of(e, "counters.refused"), 3);
+    assert_int_equal(close_rc(e, f), 0);
+    t_faultfs_free(f);
+}
+
+/* Time passes; before, somebody sets the clock. */
+static void pass(int64_t s, int64_t set)
+{
+    ts_clock_set_fake_mono(ts_clock_mono_ns() + s * 1000000000);
+    ts_clock_set_fake(ts_clock_ms() + (s + set) * 1000);
+}
+
+/* The same, while the machine is off. */
+static struct sto_engine *later(struct sto_engine *e, struct t_faultfs *f, int64_t s, int64_t set)
+{
+    pass(s, set);
+    return crash(e, f, false, 1);
+}
+
+/* One addition to a series, and how it ends. */
+static void one(struct sto_engine *e, const struct sto_stream *s, uint64_t seq, int n_refused, int64_t sum)
+{
+    t_refused.n = 0;
+    assert_true(add_part(e, 0, s, seq, 0, 1, 1));
+    turn_all(e, 1);
+    assert_int_equal(t_refused.n, n_refused);
+    assert_int_equal(sum_of(e), sum);
+}
+
+static void test_engine_once__an_old_id_adds_nothing(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_engine *e = once_open(f, 1);
+    struct ts_error err = {0};
+    struct sto_stream s = stream_new(e, 1, 5);
+    ts_clock_set_fake_mono(1000000000);
+    one(e, &s, 1, 0, 1);
+    pass(1000, 0);
+    one(e, &s, 2, 1, 1);
+    assert_true(t_refused.forgotten);
+    one(e, &s, 1, 0, 1);
+    pass(STO_ONCE_LONGER_S, 0);
+    one(e, &s, 1, 1, 1);
+    assert_int_equal(sto_engine_flush(e, &err), 0);
+    e = later(e, f, 0, -1000 - (int64_t)STO_ONCE_LONGER_S);
+    s = stream_new(e, 1, 5);
+    one(e, &s, 2, 1, 1);
+    assert_true(t_refused.forgotten);
+    s.id.made_s += STO_ONCE_LONGER_S;
+    one(e, &s, 1, 0, 2); /* this clock has it in the future, but the one before had not */
+    assert_int_equal(close_rc(e, f), 0);
+    t_faultfs_free(f);
+    ts_clock_set_fake_mono(0);
+}
+
+/* A clock that is wrong by a month, forward or back, while the store runs or when it starts, makes it refuse nothing and
+ * forget nothing. */
+static void test_engine_once__a_wrong_clock_refuses_nothing(void **state)
+{
+    (void)state;
+    for (int64_t month = -30 * 86400; month <= 30 * 86400; month += 60 * 86400) {
+        struct t_faultfs *f = t_faultfs_new(1);
+        ts_clock_set_fake_mono(1000000000);
+        struct sto_engine *e = once_open(f, 1);
+        struct ts_error err = {0};
+        struct sto_stream s = stream_new(e, 1, 5), other = stream_new(e, 2, 5);
+        one(e, &s, 1, 0, 1);
+        pass(900, month);
+        one(e, &s, 1, 0, 1);
+        one(e, &s, 2, 0, 2);
+        one(e, &other, 1, 0, 3); /* a new id of a client whose clock is right */
+        pass(50, -month);
+        one(e, &s, 3, 0, 4);
+        assert_int_equal(sto_engine_flush(e, &err), 0);
+        e = later(e, f, 10, month); /* and now the clock is wrong at a start */
+        s = stream_new(e, 1, 5);
+        struct sto_stream third = stream_new(e, 3, 5);
+        one(e, &s, 3, 0, 4);
+        one(e, &s, 4, 0, 5);
+        one(e, &third, 1, 0, 6);
+        e = later(e, f, 10, -month);
+        s = stream_new(e, 1, 5);
+        one(e, &s, 4, 0, 6);
+        pass(100, 0);
+        one(e, &s, 5, 1, 6); /* it is old, and was made at the right time */
+        assert_int_equal(close_rc(e, f), 0);
+        t_faultfs_free(f);
+    }
+    ts_clock_set_fake_mono(0);
+}
+
+/* Ids are not kept for ever where the clock was set back: a place for others is there as soon as the store has run long enough. */
+static void test_engine_once__a_clock_that_stands_forgets_all_the_same(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    ts_clock_set_fake_mono(1000000000);
+    struct sto_engine *e = once_open(f, 1);
+    struct ts_error err = {0};
+    int64_t sum = 0;
+    for (uint64_t round = 0; round < 5; round++) {
+        for (uint64_t id = 1; id <= 5; id++) { /* four of them at most in a shard */
+            struct sto_stream s = stream_new(e, id, 5);
+            s.id.made_s += round; /* ids of the second before are forgotten */
+            one(e, &s, 1, id == 5, id == 5 ? sum : ++sum);
+        }
+        pass(1000 + STO_ONCE_LONGER_S, -1000 - (int64_t)STO_ONCE_LONGER_S);
+        if (round % 2)
+            assert_int_equal(sto_engine_flush(e, &err), 0);
+    }
+    assert_int_equal(close_rc(e, f), 0);
+    t_faultfs_free(f);
+    ts_clock_set_fake_mono(0);
+}
+
+/* One address may have three of the four ids of a shard. */
+static void test_engine_once__an_address_has_its_share(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_engine *e = once_open(f, 1);
+    for (uint64_t id = 1; id <= 5; id++) {
+        struct sto_stream s = stream_new(e, id, 5);
+        s.client = 7;
+        one(e, &s, 1, id > 3, id > 3 ? 3 : (int64_t)id);
+    }
+    struct sto_stream s = stream_new(e, 6, 5);
+    s.client = 8;
+    one(e, &s, 1, 0, 4);
+    assert_int_equal(stat_of(e, "counters.refused"), 2);
+    assert_int_equal(stat_of(e, "counters.refused_per_address"), 2);
+    assert_int_equal(close_rc(e, f), 0);
+    t_faultfs_free(f);
+}
+
+/* A part is in one record, however many additions it has. */
+static void test_engine_once__large_parts_are_whole_or_missing(void **state)
+{
+    (void)state;
+    for (unsigned n = 1000; n <= STO_BATCH_POINTS; n += 1032)
+        for (uint64_t at = 1; at <= 3; at++) {
+            struct t_faultfs *f = t_faultfs_new(at);
+            struct sto_engine *e = once_open(f, 1);
+            struct sto_stream s = stream_new(e, 1, 5);
+            for (uint64_t seq = 1; seq <= 3; seq++)
+                assert_true(put(e, 0, 1, 0) && add_part(e, 0, &s, seq, 0, 1, n) && put(e, 0, 2, 0));
+            turn_all(e, 1);
+            e = crash(e, f, true, 2);
+            assert_int_equal(sum_of(e) % n, 0);
+            s = stream_new(e, 1, 5);
+            for (uint64_t seq = 1; seq <= 3; seq++)
+                assert_true(add_part(e, 1, &s, seq, 0, 1, n));
+            turn_all(e, 2);
+            assert_int_equal(sum_of(e), 3 * n);
+            assert_int_equal(close_rc(e, f), 0);
+            t_faultfs_free(f);
+        }
+}
+
+/* What a reader of a series is told: 0 and the sum, or an error. */
+static int read_series(struct sto_engine *e, unsigned series, int64_t *out_sum, struct ts_error *err)
+{
+    struct sto_version *v = sto_engine_pin(e);
+    const struct sto_series *list[] = {t_series[series]};
+    struct sto_scan_spec spec = {.from_ms = STO_MIN_TS_MS,
+                                 .to_ms = STO_MAX_TS_MS,
+                                 .final = true,
+                                 .metric = 1,
+                                 .series = list,
+                                 .n_series = 1};
+    struct sto_merge *m = NULL;
+    struct sto_row row;
+    int rc = sto_version_scan(v, &spec, &m, err);
+    *out_sum = 0;
+    while (rc >= 0 && (rc = sto_merge_next(m, &row, err)) == 1)
+        for (uint32_t i = 0; i < row.cells->n; i++)
+            *out_sum += row.cells->m[i];
+    sto_merge_free(m);
+    sto_engine_unpin(e, v);
+    return rc;
+}
+
+/* Whether the additions meet in memory, in files or in a merge of files, a sum that does not fit is neither wrapped nor rounded. */
+static void test_engine_once__a_sum_beyond_64_bits_is_an_error(void **state)
+{
+    (void)state;
+    for (unsigned way = 0; way < 4; way++) {
+        struct t_faultfs *f = t_faultfs_new(1);
+        struct sto_engine *e = once_open(f, 1);
+        struct ts_error err = {0};
+        int64_t sum;
+        struct sto_stream s = stream_new(e, 1, 1);
+        assert_true(add_part(e, 0, &s, 5, 0, INT64_MAX, 1) && add_part(e, 0, &s, 5, 1, 7, 1));
+        turn_all(e, 1);
+        if (way & 1)
+            assert_int_equal(sto_engine_flush(e, &err), 0);
+        assert_int_equal(read_series(e, 0, &sum, &err), 0);
+        assert_true(sum == INT64_MAX);
+        assert_true(add_part(e, 0, &s, 10, 0, 1, 1));
+        turn_all(e, 1);
+        if (way & 1)
+            assert_int_equal(sto_engine_flush(e, &err), 0);
+        if (way & 2)
+            assert_int_equal(sto_engine_compact(e, &err), 0);
+        assert_int_equal(read_series(e, 0, &sum, &err), TS_EINVAL);
+        assert_non_null(strstr(err.text, "the sum of m h=0 at 1793620800000 ms does not fit"));
+        assert_int_equal(read_series(e, 1, &sum, &err), 0); /* others are not concerned */
+        assert_int_equal(sum, 7);
+        assert_true(add_part(e, 0, &s, 15, 0, -5, 1)); /* nobody knows by how much it is too large */
+        turn_all(e, 1);
+        assert_int_equal(read_series(e, 0, &sum, &err), TS_EINVAL);
+        assert_true(put(e, 0, 0, 0)); /* 0 at that time */
+        assert_true(add_part(e, 0, &s, 20, 0, 3, 1));
+        turn_all(e, 1);
+        assert_int_equal(read_series(e, 0, &sum, &err), 0);
+        assert_int_equal(sum, 3);
+        assert_int_equal(close_rc(e, f), 0);
+        t_faultfs_free(f);
+    }
+}
+
+/* --- clients --- */
+
+#define CLIENTS 3u
+#define SEQS    40u
+#define WRITERS 3u
+
+struct client {
+    struct sto_stream stream; /* number 0: it has none */
+    unsigned writer;
+    uint64_t next, ok; /* next sequence to send; all up to ok were answered */
+    uint64_t bad;      /* a refusal has reached it since the last answer */
+    bool asks;         /* a barrier of this stream is under way */
+};
+static struct client clients[CLIENTS];
+
+/* A barrier that a client has requested. */
+struct question {
+    struct client *c;
+    uint64_t stream, upto;
+};
+static struct question questions[4096];
+static size_t n_questions;
+
+static bool concerns(uint64_t client, uint64_t seq, unsigned series)
+{
+    return (seq * 7 + client) % N_SERIES == series || seq % 5 == series;
+}
+
+static int64_t value_of(uint64_t client, uint64_t seq)
+{
+    return (int64_t)(1 + client * 1000 + seq * seq);
+}
+
+/* The connection is lost, or the client has to repeat: everything without an answer, on a new stream. */
+static void stream_end(struct client *c)
+{
+    c->stream.number = 0;
+    c->next = c->ok + 1;
+    c->asks = false;
+}
+
+static void on_client_refused(void *arg, const struct sto_refused *refused)
+{
+    (void)arg;
+    struct client *c = &clients[refused->stream->asker - 1];
+    if (c->stream.number == refused->stream->number)
+        c->bad = refused->seq;
+}
+
+static void on_client_answer(void *arg, int rc, const struct ts_error *err)
+{
+    struct question *q = arg;
+    struct client *c = q->c;
+    (void)err;
+    if (c->stream.number != q->stream)
+        return;
+    c->asks = false;
+    if (rc < 0 || c->bad)
+        stream_end(c);
+    else
+        c->ok = q->upto;
+}
+
+static void client_step(struct sto_engine *e, struct client *c, unsigned n_writers, uint64_t *x)
+{
+    uint64_t index = (uint64_t)(c - clients);
+    if (!c->stream.number) {
+        c->stream = stream_new(e, index + 1, (uint32_t)index + 1);
+        c->writer = (unsigned)(t_random(x) % n_writers);
+        c->bad = 0;
+    }
+    if (c->next <= SEQS && !c->bad && t_random(x) % 4) {
+        for (unsigned i = 0; i < N_SERIES; i++)
+            if (concerns(index, c->next, i) &&
+                !add_part(e, c->writer, &c->stream, c->next, i, value_of(index, c->next),
+                          (unsigned)(1 + c->next % 3)))
+                c->bad = c->next;
+        c->next++;
+    } else if (!c->asks && n_questions < 4096) {
+        struct question *q = &questions[n_questions++];
+        *q = (struct question){c, c->stream.number, c->next - 1};
+        c->asks = true;
+        sto_writer_barrier(sto_engine_writer(e, c->writer), STO_LEVEL_DISK, c->stream.asker, on_client_answer,
+                           q);
+    }
+}
+
+static void expect_sums(struct sto_engine *e)
+{
+    int64_t want = 0;
+    for (unsigned c = 0; c < CLIENTS; c++)
+        for (uint64_t seq = 1; seq <= SEQS; seq++)
+            for (unsigned i = 0; i < N_SERIES; i++)
+                if (concerns(c, seq, i))
+                    want += value_of(c, seq) * (int64_t)(1 + seq % 3);
+    assert_int_equal(sum_of(e), want);
+}
+
+static bool all_done(void)
+{
+    for (unsigned i = 0; i < CLIENTS; i++)
+        if (clients[i].ok < SEQS)
+            return false;
+    return true;
+}
+
+static struct sto_engine *life_open(struct sto_engine *e, unsigned n_writers)
+{
+    for (unsigned i = 0; i < n_writers; i++)
+        sto_writer_on_refused(sto_engine_writer(e, i), on_client_refused, NULL);
+    for (unsigned i = 0; i < CLIENTS; i++)
+        stream_end(&clients[i]);
+    n_questions = 0;
+    return e;
+}
+
+static void life(uint64_t seed)
+{
+    struct t_faultfs *f = t_faultfs_new(seed);
+    struct ts_error err = {0};
+    uint64_t x = seed * 0x9e3779b97f4a7c15ull;
+    unsigned n_writers = 2, n_steps = 0;
+    bool full = false;
+    memset(clients, 0, sizeof clients);
+    struct sto_engine *e = life_open(once_open(f, n_writers), n_writers);
+    t_faultfs_set_writeback(f, (unsigned)(t_random(&x) % 300));
+    for (; !all_done(); n_steps++) {
+        assert_true(n_steps < 200000);
+        struct client *c = &clients[t_random(&x) % CLIENTS];
+        uint64_t r = n_steps < 20000 ? t_random(&x) % 200 : 10 + t_random(&x) % 190;
+        if (r < 3) {
+            n_writers = 1 + (unsigned)(t_random(&x) % WRITERS);
+            no_plan(f);
+            full = false;
+            e = life_open(crash(e, f, r < 2, n_writers), n_writers);
+        } else if (r == 3 || (full && r < 10)) {
+            full = !full;
+            full ? plan(f, T_OP_OPEN | T_OP_APPEND, T_FAULT_ENOSPC, true) : no_plan(f);
+        } else if (r < 7) {
+            stream_end(c); /* the connection is lost; what it has sent may still be on its way */
+        } else if (r < 10) {
+            (void)sto_engine_flush(e, &err);
+        } else if (r < 14) {
+            (void)sto_engine_pump_merges(e, &err);
+        } else if (r < 60) {
+            sto_writer_turn(sto_engine_writer(e, (unsigned)(t_random(&x) % n_writers)));
+        } else if (r < 80) {
+            sto_engine_pump_sync(e);
+        } else if (r == 80) { /* somebody sets the clock, or corrects it */
+            bool wrong = ts_clock_ms() != (int64_t)NOW_S * 1000;
+            int64_t month = n_steps % 2 ? 30 * 86400 : -30 * 86400;
+            ts_clock_set_fake(((int64_t)NOW_S + (wrong ? 0 : month)) * 1000);
+        } else {
+            client_step(e, c, n_writers, &x);
+        }
+        if (n_steps >= 20000 && full) {
+            no_plan(f);
+            full = false;
+        }
+        ts_clock_set_fake_mono((int64_t)n_steps * 100000000);
+    }
+    no_plan(f);
+    turn_all(e, n_writers);
+    expect_sums(e);
+    e = crash(e, f, true, 1 + (unsigned)(seed % WRITERS));
+    expect_sums(e);
+    assert_int_equal(close_rc(e, f), 0);
+    t_faultfs_free(f);
+}
+
+static void test_engine_once__sums_are_exact_whatever_fails(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 60; seed++)
+        life(seed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_engine_once__repeats_add_nothing_whatever_comes_between),
+        cmocka_unit_test(test_engine_once__after_a_full_disk_later_sequences_wait),
+        cmocka_unit_test(test_engine_once__an_old_id_adds_nothing),
+        cmocka_unit_test(test_engine_once__a_wrong_clock_refuses_nothing),
+        cmocka_unit_test(test_engine_once__a_clock_that_stands_forgets_all_the_same),
+        cmocka_unit_test(test_engine_once__an_address_has_its_share),
+        cmocka_unit_test(test_engine_once__large_parts_are_whole_or_missing),
+        cmocka_unit_test(test_engine_once__a_sum_beyond_64_bits_is_an_error),
+        cmocka_unit_test(test_engine_once__sums_are_exact_whatever_fails),
+    };
+    ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* full disks and torn tails are expected here */
+    series_make();
+    int rc = cmocka_run_group_tests(tests, NULL, NULL);
+    for (unsigned i = 0; i < N_SERIES; i++)
+        ts_free(t_series[i]);
+    return rc;
+}

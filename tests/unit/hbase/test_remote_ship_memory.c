@@ -1,0 +1,58 @@
+/*
+ * test_remote_ship_memory.c - what shipping holds of the account of HBase while nothing is shipped.
+ */
+#include "tests/unit/hbase/ship_kit.h"
+
+#define N_CELLS 20000u
+
+/* A row of many points in single cells, by another writer. */
+static void fill(int32_t hour)
+{
+    for (uint32_t i = 0; i < N_CELLS; i++) {
+        uint8_t q[4] = {0xf0 | (uint8_t)(i >> 18), (uint8_t)(i >> 10), (uint8_t)(i >> 2), (uint8_t)(i << 6)};
+        fake_hbase_put(k_fake, "tsdb", k_key(hour), "t", (struct ts_slice){(const char *)q, 4},
+                       TS_SLICE_LIT("\1"), 0);
+    }
+}
+
+/* Large rows, one after the other, by whichever of the senders: what each of them needed is given back, or the next one would find the memory used
+ * by others, and wait for it for ever. */
+static void test_remote_ship_memory__large_rows_leave_nothing(void **state)
+{
+    (void)state;
+    struct sto_cells c = k_cells("0:1");
+    struct sto_thrift_gateway g = {"127.0.0.1", fake_hbase_port(k_fake)};
+    struct ts_budget memory;
+    struct ts_error err = {0};
+    ts_budget_init(&memory, "hbase", "hbase_memory_bytes", NULL, 64u << 20);
+    struct sto_hbase_opts opts = {.access = {.gateways = &g, .n_gateways = 1, .memory = &memory},
+                                  .schema = STO_HBASE_SCHEMA_DEFAULT,
+                                  .ship_connections = 4,
+                                  .now_ms = k_clock};
+    assert_int_equal(sto_hbase_open(&opts, &k_remote, &err), 0);
+    uint64_t before = 0;
+    for (int i = 0; i < 12; i++) {
+        struct sto_remote_row row = {.series = k_series, .hour = K_HOUR - i, .cells = &c};
+        if (i >= 4) /* the first ones show what the senders need in any case */
+            fill(row.hour);
+        struct k_result r = k_ship_rows(&row, 1);
+        if (r.rc < 0 || r.n_refused)
+            fail_msg("%s%s", r.err.text, r.why.text);
+        uint64_t used = atomic_load(&memory.used_bytes);
+        before = i < 4 && used > before ? used : before;
+        if (used > before + (1u << 20))
+            fail_msg("row %d: %llu bytes are in use, %llu were", i, (unsigned long long)used,
+                     (unsigned long long)before);
+    }
+    k_close();
+    sto_cells_release(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_remote_ship_memory__large_rows_leave_nothing, k_setup,
+                                        k_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

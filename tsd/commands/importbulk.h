@@ -1,0 +1,113 @@
+/*
+ * importbulk.h - tsd import --bulk: put lines are parsed by all cores, sorted beside the store, and handed over at once.
+ *
+ *   import.c > importformat.c > importbulk.c (order, position, runs) > importbulk_parse.c (blocks of lines on a pool)
+ *                                     > storage/bulk.h (sorting) and importbulk_store.c (a daemon, or a folder)
+ *
+ * Threads    the main thread, and a pool that parses and sorts
+ */
+#ifndef TSD_COMMANDS_IMPORTBULK_H
+#define TSD_COMMANDS_IMPORTBULK_H
+
+#include <pthread.h>
+
+#include "tsd/commands/answer.h"
+#include "tsd/commands/import.h"
+#include "tsd/protocols/line/put.h"
+
+/* --- importbulk_parse.c: blocks of lines --- */
+
+/* Lines that are parsed together. */
+struct tsd_bulk_block {
+    char *text; /* lines, n_bytes of them and TSD_INPUT_PAD behind; owned, kept from block to block */
+    size_t n_bytes, cap_text;
+    const char *file;  /* borrowed to the end */
+    size_t file_index; /* of the command's files */
+    uint64_t first;    /* number of the first line, in its file */
+    uint64_t *line_of; /* number of each line in its file; owned; NULL: first and those that follow */
+    uint64_t
+        n_other_bad; /* lines refused before the file, and those that the format of earlier files refused */
+    uint64_t n_lines_done;       /* put lines of the file up to the end of the block */
+    struct sto_bulk_chunk chunk; /* its points */
+    struct ts_buf bad;           /* for each refused line: number, length of the reason, reason */
+    uint64_t n_points;
+    bool done; /* parsed; under the mutex of the parsers */
+};
+
+/* What one thread parses with. */
+struct tsd_bulk_parser {
+    struct tsd_ingest in;
+    struct tsd_ingest_sink sink;
+    struct tsd_chain chain;
+    struct sto_batch *batch;      /* owned */
+    struct tsd_bulk_block *block; /* at hand */
+};
+
+struct tsd_bulk_parsers {
+    struct tsd_rules rules;
+    struct sto_catalog *cat;       /* of the names that were seen; borrowed */
+    struct ts_pool *pool;          /* borrowed */
+    struct tsd_bulk_parser *all;   /* n; owned */
+    struct tsd_bulk_parser **idle; /* n_idle; owned */
+    unsigned n, n_idle;
+    pthread_mutex_t mu; /* protects idle and done of blocks */
+    pthread_cond_t cond;
+};
+
+/** Make n parsers; p->rules, cat and pool are set. cache_bytes: of texts, for each. */
+void tsd_bulk_parsers_init(struct tsd_bulk_parsers *p, unsigned n, size_t cache_bytes);
+/** Release; no block is being parsed. */
+void tsd_bulk_parsers_release(struct tsd_bulk_parsers *p);
+/** Parse a block on the pool. */
+void tsd_bulk_parse(struct tsd_bulk_parsers *p, struct tsd_bulk_block *b);
+/** Wait until a block is parsed. */
+void tsd_bulk_await(struct tsd_bulk_parsers *p, struct tsd_bulk_block *b);
+/** Count its refused lines, and list them. */
+void tsd_bulk_report(struct tsd_import *im, const struct tsd_bulk_block *b);
+/** Copy lines into a block. */
+void tsd_bulk_block_fill(struct tsd_bulk_block *b, struct ts_slice lines);
+/** Empty a block; its memory for lines stays. */
+void tsd_bulk_block_clear(struct tsd_bulk_block *b);
+/** Release what a block owns. */
+void tsd_bulk_block_release(struct tsd_bulk_block *b);
+
+/* --- importbulk_store.c: the store that gets the files --- */
+
+struct tsd_bulk_store {
+    const struct tsd_args *args;
+    struct sto_store *local; /* --data; NULL: a daemon */
+    struct tsd_rules rules;  /* of names, times and tags */
+    char id[STO_BULK_ID_CHARS + 1];
+};
+
+/** Open the folder of --data, or nothing; s->args is set. Errors as tsd_local_open. */
+int tsd_bulk_store_open(struct tsd_bulk_store *s, enum tsd_local how, struct ts_error *err);
+/** Close it. */
+int tsd_bulk_store_close(struct tsd_bulk_store *s, struct ts_error *err);
+/** As sto_bulk_begin; fills s->rules too. TS_EINVAL: the folder is not on this machine, or may not be written to. */
+int tsd_bulk_store_begin(struct tsd_bulk_store *s, struct sto_bulk_place *out, struct ts_error *err);
+/** As tsd_bulk_names. */
+int tsd_bulk_store_names(struct tsd_bulk_store *s, struct ts_slice lines, struct ts_buf *out,
+                         struct ts_error *err);
+/** As sto_bulk_touch. A daemon that cannot be reached, or that refuses the request for a while, is no error. Threads: any. */
+int tsd_bulk_store_touch(struct tsd_bulk_store *s, struct ts_error *err);
+/** Does the command replace what --series, --from and --to choose? */
+bool tsd_bulk_store_replaces(const struct tsd_bulk_store *s);
+/** As sto_bulk_hand_over, or as sto_bulk_replace if the command replaces; *out_deleted: points that were there. */
+int tsd_bulk_store_take(struct tsd_bulk_store *s, const struct sto_bulk_sum *sum, uint64_t *out_deleted,
+                        struct ts_error *err);
+/** As sto_bulk_end. */
+int tsd_bulk_store_end(struct tsd_bulk_store *s, struct sto_bulk_ended *out, struct ts_error *err);
+/** As sto_bulk_list. */
+int tsd_bulk_store_list(struct tsd_bulk_store *s, struct sto_bulk_load out[STO_BULK_MAX], size_t *out_n,
+                        struct ts_error *err);
+
+/* --- importbulk_list.c: for the operator --- */
+
+/** Run the command with --list, or with --cancel ID. Returns the exit code. */
+int tsd_import_bulk_manage(const struct tsd_args *args);
+
+/** The sink. */
+extern const struct tsd_import_to tsd_import_bulk;
+
+#endif

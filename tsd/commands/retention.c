@@ -1,0 +1,150 @@
+/*
+ * retention.c - tsd retention: list and change how long points are kept.
+ *
+ * Threads    the main thread
+ * Not here   what a request answers (tsd/meta/retention.c)
+ */
+#include "base/time.h"
+#include "tsd/commands/cmd.h"
+#include "tsd/commands/meta_client.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct ts_opt tsd_retention_opts[] = {
+    {.name = "explain",
+     .help = "Say for each rule from when on points are kept, how many points of files have expired, the "
+             "bytes that they take "
+             "until they are removed, and when the next point expires. Points and bytes are estimates."},
+    {.name = "dry-run", .help = "Change nothing; print the rules as they would be, with --explain."},
+    {.name = "at",
+     .arg = "N",
+     .help = "With add: the place of the rule among those that were set, from 1; the last one by default."},
+    TSD_META_CLIENT_OPTS,
+    {.name = NULL}};
+
+/* --- output --- */
+
+static void print_time(const json_t *ms, struct ts_buf *out)
+{
+    ts_time_print(ts_tz_default(), json_integer_value(ms), false, out);
+}
+
+static void print_does(const json_t *row, struct ts_buf *out)
+{
+    const json_t *cutoff = json_object_get(row, "cutoff"), *oldest = json_object_get(row, "oldest");
+    const json_t *keep_ms = json_object_get(row, "pointsMs");
+    ts_buf_printf(out, "    series %lld, points in files %lld\n",
+                  (long long)json_integer_value(json_object_get(row, "series")),
+                  (long long)json_integer_value(json_object_get(row, "points")));
+    if (!json_is_integer(cutoff))
+        return;
+    ts_buf_str(out, "    expired: before ");
+    print_time(cutoff, out);
+    ts_buf_printf(out, ", %lld points, %lld bytes to be freed\n",
+                  (long long)json_integer_value(json_object_get(row, "expiredPoints")),
+                  (long long)json_integer_value(json_object_get(row, "expiredBytes")));
+    if (!json_is_integer(oldest))
+        return;
+    ts_buf_str(out, "    next: ");
+    ts_time_print(ts_tz_default(), json_integer_value(oldest) + json_integer_value(keep_ms), false, out);
+    ts_buf_char(out, '\n');
+}
+
+static void print_rule(const json_t *row, size_t n, struct ts_buf *out)
+{
+    const char *rule = json_string_value(json_object_get(row, "rule"));
+    const char *source = json_string_value(json_object_get(row, "source"));
+    const json_t *keep_ms = json_object_get(row, "pointsMs");
+    if (rule && *rule)
+        ts_buf_printf(out, "%zu %s", n, rule);
+    else if (json_is_integer(keep_ms))
+        ts_buf_printf(out, "all others points=%lldd", (long long)(json_integer_value(keep_ms) / TS_DAY_MS));
+    else
+        ts_buf_str(out, "all others points=forever");
+    if (source && strcmp(source, "set") != 0)
+        ts_buf_printf(out, " (%s)", source);
+    ts_buf_char(out, '\n');
+    if (json_object_get(row, "series"))
+        print_does(row, out);
+}
+
+/* --- the request --- */
+
+/* {"add":["cpu.* points=30d"],"at":0} */
+static void print_body(const struct tsd_args *args, struct ts_buf *body)
+{
+    struct ts_json j;
+    const char *at = tsd_args_get(args, "at"), *verb = args->words[0];
+    ts_json_init(&j, body);
+    ts_json_obj(&j);
+    ts_json_member_arr(&j, verb);
+    if (strcmp(verb, "set") == 0) {
+        for (size_t i = 1; i < args->n_words; i++)
+            ts_json_str(&j, args->words[i]);
+    } else {
+        struct ts_buf rule;
+        ts_buf_init(&rule, 0);
+        for (size_t i = 1; i < args->n_words; i++)
+            ts_buf_printf(&rule, "%s%s", i > 1 ? " " : "", args->words[i]);
+        ts_json_slice(&j, ts_buf_get(&rule));
+        ts_buf_release(&rule);
+    }
+    ts_json_arr_end(&j);
+    if (at)
+        ts_json_member_int(&j, "at", strtoll(at, NULL, 10) - 1);
+    ts_json_obj_end(&j);
+}
+
+static bool is_change(const struct tsd_args *args)
+{
+    return args->n_words && strcmp(args->words[0], "list") != 0;
+}
+
+static int retention_ask(struct tsd_meta_client *client, struct ts_buf *out, struct ts_error *err)
+{
+    const struct tsd_args *args = client->args;
+    bool change = is_change(args), dry_run = change && tsd_args_has(args, "dry-run");
+    struct ts_buf body;
+    json_t *root = NULL;
+    ts_buf_init(&body, 0);
+    if (change)
+        print_body(args, &body);
+    struct tsd_meta_client_req req = {
+        .method = change ? "POST" : "GET", .path = "api/retention", .body = ts_buf_get(&body)};
+    size_t n = 0;
+    if (tsd_args_has(args, "explain"))
+        req.params[n++] = (struct qry_param){TS_SLICE_LIT("explain"), TS_SLICE_LIT("true")};
+    if (dry_run)
+        req.params[n++] = (struct qry_param){TS_SLICE_LIT("dry_run"), TS_SLICE_LIT("true")};
+    int rc = tsd_meta_client_request(client, &req, &root, err);
+    ts_buf_release(&body);
+    const json_t *rules = json_object_get(root, "rules");
+    for (size_t i = 0; i < json_array_size(rules); i++)
+        print_rule(json_array_get(rules, i), i + 1, out);
+    if (rc == 0 && dry_run)
+        ts_buf_str(out, "nothing was changed (--dry-run)\n");
+    json_decref(root);
+    return rc;
+}
+
+int tsd_retention_run(const struct tsd_args *args)
+{
+    const char *verb = args->n_words ? args->words[0] : "list", *at = tsd_args_get(args, "at");
+    char *end = NULL;
+    if (strcmp(verb, "list") != 0 && strcmp(verb, "add") != 0 && strcmp(verb, "remove") != 0 &&
+        strcmp(verb, "set") != 0)
+        return tsd_usage_word(args, verb, "list add remove set");
+    if (args->n_words == 1 && (strcmp(verb, "add") == 0 || strcmp(verb, "remove") == 0))
+        return tsd_usage(args, "%s takes a rule, as in 'cpu.*' host='web*' points=30d", verb);
+    if (args->n_words == 1 &&
+        strcmp(verb, "set") ==
+            0) /* a variable of a script that is empty is no order to keep everything, or nothing */
+        return tsd_usage(args, "set takes the rules that replace all; to have none, remove them one by one");
+    if (args->n_words > 1 && strcmp(verb, "list") == 0)
+        return tsd_usage(args, "list takes no words");
+    if (at && (strcmp(verb, "add") != 0 || strtoll(at, &end, 10) < 1 || *end))
+        return tsd_usage(args, "--at belongs to add and is a whole number from 1");
+    bool reads = !is_change(args) || tsd_args_has(args, "dry-run");
+    return tsd_meta_client_run(args, reads ? TSD_LOCAL_READ : TSD_LOCAL_WRITE, retention_ask);
+}

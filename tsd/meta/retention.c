@@ -1,0 +1,143 @@
+/*
+ * retention.c - requests about the rules of retention.
+ *
+ *   GET  /api/retention[?explain]      the rules in order, and what each does
+ *   POST /api/retention[?dry_run]      {"add": ["cpu.* points=30d"], "at": 0}, {"remove": [...]} or {"set": [...]}
+ *
+ * Threads    see request.h
+ * Not here   rules (storage/retain.h)
+ */
+#include "tsd/meta/request.h"
+
+#include "base/cut.h"
+
+static void print_does(struct ts_json *j, const struct sto_expired *does)
+{
+    if (does->cutoff_ms == INT64_MIN)
+        ts_json_member_null(j, "cutoff");
+    else
+        ts_json_member_int(j, "cutoff", does->cutoff_ms);
+    ts_json_member_count(j, "series", does->n_series);
+    ts_json_member_count(j, "points", does->n_points);
+    ts_json_member_count(j, "expiredPoints", does->n_expired);
+    ts_json_member_count(j, "expiredBytes", does->expired_bytes);
+    if (does->oldest_ms == INT64_MAX)
+        ts_json_member_null(j, "oldest");
+    else
+        ts_json_member_int(j, "oldest", does->oldest_ms);
+}
+
+static void print_row(void *arg, const struct sto_retain_row *row)
+{
+    static const char *const sources[] = {[STO_RETAIN_SET] = "set",
+                                          [STO_RETAIN_CONF] = "retention_rules",
+                                          [STO_RETAIN_REST] = "retention_days"};
+    struct ts_json *j = arg;
+    ts_json_obj(j);
+    ts_json_member_slice(j, "rule", row->text);
+    ts_json_member_str(j, "source", sources[row->source]);
+    if (row->points_ms == STO_KEEP_FOREVER)
+        ts_json_member_null(j, "pointsMs");
+    else
+        ts_json_member_int(j, "pointsMs", row->points_ms);
+    if (row->does)
+        print_does(j, row->does);
+    ts_json_obj_end(j);
+}
+
+/* Rules of a JSON array, a line each. */
+static int get_rules(const json_t *list, const char *name, struct ts_buf *out, struct ts_error *err)
+{
+    if (!json_is_array(list))
+        return ts_error_set(err, TS_EPARSE, "'%s' must be an array of rules", name);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *v = json_array_get(list, i);
+        struct ts_slice text = {json_string_value(v), json_string_length(v)};
+        struct ts_slice rule = json_is_string(v) ? ts_slice_trim(text) : (struct ts_slice){"", 0};
+        if (!rule.n || *rule.p == '#' || memchr(text.p, '\n', text.n) || memchr(text.p, ';', text.n))
+            return ts_error_set(err, TS_EPARSE, "'%s' must be an array of texts, a rule each", name);
+        ts_buf_slice(out, text);
+        ts_buf_char(out, '\n');
+    }
+    return out->failed
+               ? ts_error_set(err, TS_ELIMIT, "the rules are longer than %u bytes", STO_RETAIN_TEXT_BYTES)
+               : 0;
+}
+
+/* Members that nobody reads may be meant to keep points: {"set": [...], "dry_run": true}. */
+static int check_members(const json_t *root, struct ts_error *err)
+{
+    const char *key;
+    json_t *v;
+    json_object_foreach((json_t *)(uintptr_t)root, key, v)
+    {
+        if (strcmp(key, "add") && strcmp(key, "at") && strcmp(key, "remove") && strcmp(key, "set"))
+            return ts_error_set(err, TS_EINVAL,
+                                "Unknown member: %.64s (dry_run and explain are parameters of the URL)", key);
+    }
+    return 0;
+}
+
+/* What a body says is to be done. */
+static int get_call(const json_t *root, struct sto_retain_call *call, struct ts_buf *text,
+                    struct ts_error *err)
+{
+    static const struct {
+        const char *name;
+        enum sto_retain_what what;
+    } kinds[] = {{"add", STO_RETAIN_ADD}, {"remove", STO_RETAIN_REMOVE}, {"set", STO_RETAIN_REPLACE}};
+    TS_TRY(check_members(root, err));
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        const json_t *list = json_object_get(root, kinds[i].name);
+        if (!list)
+            continue;
+        if (call->what != STO_RETAIN_LIST)
+            return ts_error_set(err, TS_EINVAL, "a request has one of 'add', 'remove' and 'set'");
+        call->what = kinds[i].what;
+        TS_TRY(get_rules(list, kinds[i].name, text, err));
+    }
+    if (call->what == STO_RETAIN_LIST)
+        return ts_error_set(err, TS_EINVAL, "Missing 'add', 'remove' or 'set'");
+    const json_t *at = json_object_get(root, "at");
+    if (at && call->what != STO_RETAIN_ADD)
+        return ts_error_set(err, TS_EINVAL, "'at' belongs to 'add'");
+    if (at && (!json_is_integer(at) || json_integer_value(at) < 0))
+        return ts_error_set(err, TS_EPARSE, "'at' must be a whole number from 0");
+    call->at = at ? (size_t)json_integer_value(at) : SIZE_MAX;
+    call->text = ts_buf_get(text);
+    return 0;
+}
+
+static bool is_on(const struct tsd_meta_req *a, const char *name)
+{
+    struct ts_slice value;
+    return tsd_meta_req_param(a, name, &value) && !ts_slice_is(value, "false");
+}
+
+int tsd_handle_retention(struct tsd_meta_req *a, struct ts_error *err)
+{
+    struct sto_retain_call call = {.dry_run = is_on(a, "dry_run"),
+                                   .explain = is_on(a, "explain") || is_on(a, "dry_run"),
+                                   .each = print_row};
+    struct ts_buf text;
+    struct ts_json j;
+    json_t *root = NULL;
+    if (a->method == TSD_POST)
+        TS_TRY(tsd_meta_req_body(a, &root, err));
+    ts_buf_init(&text, STO_RETAIN_TEXT_BYTES);
+    int rc = root ? get_call(root, &call, &text, err) : 0;
+    if (rc == 0) {
+        tsd_meta_req_json(a, "", &j);
+        ts_json_obj(&j);
+        ts_json_member_arr(&j, "rules");
+        call.arg = &j;
+        rc = sto_retain(a->store, &call, err);
+        ts_json_arr_end(&j);
+        ts_json_obj_end(&j);
+    }
+    json_decref(root);
+    ts_buf_release(&text);
+    if (rc == TS_ENOTFOUND)
+        a->error_status = 404;
+    return rc == 0 ? tsd_meta_req_write(a, err) : rc;
+}

@@ -24,6 +24,7 @@ struct live_tables {
     struct sto_hbase_access *access;
     struct sto_thrift_request r, del;
     char name[N_TABLES][NAME_SIZE];
+    int64_t newest_ms; /* of the cells that were deleted */
 };
 
 static const struct {
@@ -57,11 +58,13 @@ static bool create(struct live_tables *t, struct sto_hbase_session *s, size_t i)
     return true;
 }
 
-/* Timestamps of cells may be some milliseconds ahead of the clock, and a put in the millisecond of a delete is hidden by it. */
-static void wait_for_the_clock(void)
+/* Timestamps of cells may be ahead of the clock, one millisecond for each change of a row, and a put in the millisecond of a delete is hidden by it. */
+static void wait_for_the_clock(const struct live_tables *t)
 {
     struct timespec wait = {.tv_nsec = 3000000};
-    (void)nanosleep(&wait, NULL);
+    do
+        (void)nanosleep(&wait, NULL);
+    while (ts_clock_ms() <= t->newest_ms);
 }
 
 /* Delete a row up to its newest cell: a delete without a timestamp would have that of HBase's clock, and hide what this program puts with its own. */
@@ -74,6 +77,7 @@ static void delete_row(struct live_tables *t, size_t i, struct sto_thrift_row *r
     size_t n = 0;
     while (sto_thrift_row_next(row, &cell, &err) == 1)
         newest_ms = cell.ts_ms > newest_ms ? cell.ts_ms : newest_ms;
+    t->newest_ms = newest_ms > t->newest_ms ? newest_ms : t->newest_ms;
     for (; SHAPES[i].families[n]; n++)
         families[n] = (struct sto_thrift_column){
             .family = ts_slice_str(SHAPES[i].families[n]), .ts_ms = newest_ms, .has_ts = true};
@@ -114,7 +118,7 @@ static bool empty(struct live_tables *t, struct sto_hbase_session *s, size_t i, 
             return n == 0;
         *out_deleted = true;
         if (n < ROWS)
-            wait_for_the_clock();
+            wait_for_the_clock(t);
     }
     (void)fprintf(stderr, "the table %s does not become empty\n", t->name[i]);
     return false;
@@ -131,7 +135,7 @@ bool live_tables_empty(struct live_tables *t)
         ok = empty(t, &s, i, &deleted);
     sto_hbase_end(&s);
     if (deleted)
-        wait_for_the_clock();
+        wait_for_the_clock(t);
     return ok;
 }
 

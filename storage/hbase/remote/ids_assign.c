@@ -297,12 +297,13 @@ static int assign_block(struct block *k, struct ts_error *err)
 static void look_again(struct sto_hbase__batch *b, enum sto_remote_kind kind)
 {
     pthread_mutex_lock(&b->c->mu);
+    int64_t now_ms = b->c->now_ms(); /* that thread may have begun after this one */
     for (size_t i = 0; i < b->n; i++) {
         struct sto_hbase__want *w = &b->list[i];
         if (w->kind != kind || w->state != STO_HBASE__ABSENT)
             continue;
         const struct sto_hbase__record *r = sto_hbase__records_by_name(&b->c->names, w->kind, w->name);
-        if (r && sto_hbase__is_fresh(b->c, r->seen_ms[STO_HBASE__BY_NAME], b->now_ms)) {
+        if (r && sto_hbase__is_fresh(b->c, r->seen_ms[STO_HBASE__BY_NAME], now_ms)) {
             w->id = r->number;
             w->seen_ms = r->seen_ms[STO_HBASE__BY_NAME];
             w->state = STO_HBASE__KNOWN;

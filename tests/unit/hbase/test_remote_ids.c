@@ -451,6 +451,33 @@ static void test_remote_ids__threads_share_ids_and_waste_none(void **state)
     ts_free(w[1]);
 }
 
+/* Once, before the first increment: another thread gives ids to the same tag values. */
+static void overtake(void *arg, const struct fake_hbase_request *r)
+{
+    struct t_names *w = arg;
+    if (r->call != STO_THRIFT_INCREMENT || w->list[0].rc != -99)
+        return;
+    now_ms += 5;
+    w->list[0].rc = 0;
+    assert_null(make_all(w));
+}
+
+static void test_remote_ids__a_thread_that_began_later_assigns_first(void **state)
+{
+    struct t_names *w = t_names_new(STO_REMOTE_TAGV, "w", 4), *later = t_names_new(STO_REMOTE_TAGV, "w", 4);
+    (void)state;
+    w->list[0].kind = STO_REMOTE_METRIC; /* assigned before the tag values, which have been looked up then */
+    fake_hbase_set_before(fake, overtake, later);
+    t_make(w->list, 4);
+    fake_hbase_set_before(fake, NULL, NULL);
+    t_check(w->list, 4);
+    t_check(later->list, 4);
+    assert_int_equal(t_counter(STO_REMOTE_TAGV), 4);
+    assert_int_equal(t_status("ids_unused"), 0);
+    ts_free(w);
+    ts_free(later);
+}
+
 /* Another daemon: a cache of its own. */
 static void *make_elsewhere(void *arg)
 {
@@ -510,6 +537,7 @@ int main(void)
         TEST(a_full_width_names_its_key),
         TEST(series_without_a_free_id_do_not_stop_others),
         TEST(threads_share_ids_and_waste_none),
+        TEST(a_thread_that_began_later_assigns_first),
         TEST(daemons_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,7 @@
 
 #define PROBE_MS    10000 /* between two questions to HBase while it answers */
 #define AWAY_MS     2000  /* the same while it does not */
-#define PROBE_MAX_S 30    /* a question that takes longer counts as not answered */
+#define PROBE_MAX_S 10    /* a question that takes longer counts as not answered */
 #define LOOKS_MAX   5     /* at keys, while there are fewer */
 #define DROP_MS     30000 /* between two checks for files that may be removed */
 

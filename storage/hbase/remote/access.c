@@ -22,6 +22,7 @@
 #define FIRST_PAUSE_MS  50
 #define MAX_PAUSE_MS    5000
 #define DEFAULT_AWAY_MS 2000
+#define AWAY_WAITS      2  /* times away_ms, for the reply to a query while nobody answers */
 #define LOOK_MS         50 /* between two checks of cancel */
 
 struct sto_hbase_access {
@@ -123,13 +124,6 @@ void sto_hbase_leave_scanner(struct sto_hbase_session *s, struct sto_hbase_scann
     sto_hbase_closer_take(s->access->closer, c, requests);
 }
 
-struct sto_thrift_wait sto_hbase_attempt(const struct sto_hbase_session *s)
-{
-    int64_t until_ns = ts_clock_mono_ns() + s->access->opts.timeout_ms * MS;
-    return (struct sto_thrift_wait){.until_ns = until_ns < s->wait.until_ns ? until_ns : s->wait.until_ns,
-                                    .cancel = s->wait.cancel};
-}
-
 /* --- is anybody there? --- */
 
 /* An exception says nothing: the gateway is there, but HBase behind it may not be. */
@@ -148,6 +142,17 @@ static bool is_away(const struct sto_hbase_access *a)
 {
     int64_t since_ns = atomic_load_explicit(&a->silent_ns, memory_order_relaxed);
     return since_ns && ts_clock_mono_ns() - since_ns >= a->opts.away_ms * MS;
+}
+
+struct sto_thrift_wait sto_hbase_attempt(const struct sto_hbase_session *s)
+{
+    const struct sto_hbase_access_opts *o = &s->access->opts;
+    int64_t ms = o->timeout_ms, away_ms = o->away_ms * AWAY_WAITS;
+    if (s->is_query && away_ms < ms && is_away(s->access))
+        ms = away_ms;
+    int64_t until_ns = ts_clock_mono_ns() + ms * MS;
+    return (struct sto_thrift_wait){.until_ns = until_ns < s->wait.until_ns ? until_ns : s->wait.until_ns,
+                                    .cancel = s->wait.cancel};
 }
 
 /* --- pauses --- */

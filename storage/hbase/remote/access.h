@@ -3,7 +3,8 @@
  *
  * A session holds one connection. Requests that were not sent as a whole, or whose repeat only reads or sets the same state again
  * (sto_thrift_call_info), are repeated after a pause that doubles and has jitter, over another gateway if the first one does not answer, until
- * the deadline of the caller is too near for another pause. Those of a query are not repeated any more once no gateway has answered for away_ms. Others (increments, compare-and-set, rows of a scanner) are repeated by callers that know what a repeat
+ * the deadline of the caller is too near for another pause. Those of a query are not repeated any more, and wait for a few seconds only, once no gateway
+ * has answered for away_ms: HBase may be away behind a gateway that takes requests. Others (increments, compare-and-set, rows of a scanner) are repeated by callers that know what a repeat
  * does.
  *
  * Errors     those of storage/remote.h: TS_EBACKEND, TS_ETIMEOUT, TS_ECANCELLED, TS_ELIMIT; of a scanner also TS_ENOTFOUND. The text names the
@@ -31,7 +32,8 @@ struct sto_hbase_access_opts {
     int64_t timeout_ms;                  /* until a reply is given up and its request repeated; 0 = 30000 */
     int64_t connect_timeout_ms;          /* for one gateway; 0 = 5000 */
     int64_t call_ms;                     /* deadline of calls without one; 0 = 60000 */
-    int64_t away_ms; /* calls of queries are not repeated after this time without an answer; 0 = 2000 */
+    /* after this time without an answer to anybody, calls of queries are not repeated and wait for twice this time; 0 = 2000 */
+    int64_t away_ms;
     size_t max_reply_bytes;          /* of one reply; 0 = 64 MiB */
     struct ts_budget *memory;        /* account of replies; NULL: not counted */
     const char *max_connections_key; /* configuration key of that limit, for the error; NULL = not named */
@@ -61,8 +63,8 @@ int sto_hbase_begin(struct sto_hbase_access *a, const struct sto_remote_call *ca
                     struct sto_hbase_session *out, struct ts_error *err);
 /** Return the connection; requests in flight are abandoned. Idempotent. */
 void sto_hbase_end(struct sto_hbase_session *s);
-/** Deadline and cancellation of one request that is sent now: timeout_ms, but not after the deadline of the session. For callers that use the client
- * directly. */
+/** Deadline and cancellation of one request that is sent now: timeout_ms, or twice away_ms for a query while nobody answers, but not after the deadline of the
+ * session. For callers that use the client directly. */
 struct sto_thrift_wait sto_hbase_attempt(const struct sto_hbase_session *s);
 /**
  * Send a request and receive its reply, with repeats. Nothing else may be in flight over the connection.

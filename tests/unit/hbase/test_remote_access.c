@@ -266,6 +266,23 @@ static void test_remote_access__queries_do_not_wait_for_who_is_away(void **state
     stop();
 }
 
+/* The gateway takes requests, but HBase behind it is away. */
+static void test_remote_access__queries_wait_a_little_for_a_silent_gateway(void **state)
+{
+    (void)state;
+    start(T_DROP, T_DROP, (struct sto_hbase_access_opts){.away_ms = 50});
+    s.is_query = true;
+    call(&exists, TS_EBACKEND, STO_THRIFT_SENT);
+    atomic_store(&gateways[0].manner, T_HANG);
+    atomic_store(&gateways[1].manner, T_HANG);
+    s.wait.until_ns = ts_clock_mono_ns() + MINUTE_NS / 10;
+    call(&exists, TS_EBACKEND, STO_THRIFT_SENT); /* TS_ETIMEOUT: it has waited until its deadline */
+    s.is_query = false;
+    s.wait.until_ns = ts_clock_mono_ns() + 500 * 1000000ll;
+    call(&exists, TS_ETIMEOUT, STO_THRIFT_SENT);
+    stop();
+}
+
 static void test_remote_access__connections_are_limited(void **state)
 {
     (void)state;
@@ -343,6 +360,8 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_remote_access__deadlines_end_calls, setup, teardown),
         cmocka_unit_test_setup_teardown(test_remote_access__queries_do_not_wait_for_who_is_away, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_remote_access__queries_wait_a_little_for_a_silent_gateway, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_remote_access__connections_are_limited, setup, teardown),
         cmocka_unit_test_setup_teardown(test_remote_access__scanners_stay_on_their_connection, setup,

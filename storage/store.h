@@ -125,6 +125,8 @@ int sto_ship(struct sto_store *st, struct ts_error *err);
 int sto_reship(struct sto_store *st, int32_t from_hour, int32_t to_hour, struct ts_error *err);
 /** Rows that the remote store has refused for good, the newest first, at most max; sto_engine_refused. */
 size_t sto_refused_rows(struct sto_store *st, struct sto_refused_row *out, size_t max);
+/** For how many seconds shipping has failed, and why; sto_engine_ship_failing. */
+uint64_t sto_ship_failing(struct sto_store *st, struct ts_error *out);
 /** Remove files whose points are before a time and were all shipped before it; sto_engine_drop_shipped. Errors of the manifest.
  * Blocks. */
 int sto_drop_shipped(struct sto_store *st, int64_t before_ms, struct ts_error *err);

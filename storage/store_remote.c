@@ -30,6 +30,11 @@ size_t sto_refused_rows(struct sto_store *st, struct sto_refused_row *out, size_
     return sto_engine_refused(st->engine, out, max);
 }
 
+uint64_t sto_ship_failing(struct sto_store *st, struct ts_error *out)
+{
+    return sto_engine_ship_failing(st->engine, out);
+}
+
 int sto_drop_shipped(struct sto_store *st, int64_t before_ms, struct ts_error *err)
 {
     return sto_engine_drop_shipped(st->engine, before_ms, err);

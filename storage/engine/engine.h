@@ -155,6 +155,9 @@ int sto_engine_ship(struct sto_engine *e, struct ts_error *err);
 int sto_engine_reship(struct sto_engine *e, int32_t from_hour, int32_t to_hour, struct ts_error *err);
 /** Copy the newest rows that the remote store has refused for good since the start, at most max; returns how many. Any thread. */
 size_t sto_engine_refused(struct sto_engine *e, struct sto_refused_row *out, size_t max);
+/** For how many seconds all passes of shipping have failed; 0: the last one has not, or there is no remote store.
+ * @param out  [out] why, set if the last one has failed; may be NULL. Any thread */
+uint64_t sto_engine_ship_failing(struct sto_engine *e, struct ts_error *out);
 /** Remove the files whose points are before a time and were all shipped before it, unless older points of other files
  * would reappear or a merge is reading the file; it does not wait for merges. When points were shipped is known from earlier calls, which
  * note the ship marks of their time: call it regularly with a time that is as long ago. With a time that is not in the past everything

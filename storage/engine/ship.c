@@ -312,6 +312,34 @@ static int run_pass(struct sto_shipper *s, bool *out_more, bool *out_put, struct
     return rc;
 }
 
+/* Remember how long passes have failed, and why. */
+static void note_result(struct sto_shipper *s, int rc, const struct ts_error *why)
+{
+    if (rc == TS_ECANCELLED)
+        return;
+    pthread_mutex_lock(&s->sent_mu);
+    if (rc == 0)
+        s->failing_ms = 0;
+    else if (!s->failing_ms)
+        s->failing_ms = ts_clock_ms();
+    if (rc < 0)
+        s->last = *why;
+    pthread_mutex_unlock(&s->sent_mu);
+}
+
+uint64_t sto_engine_ship_failing(struct sto_engine *e, struct ts_error *out)
+{
+    struct sto_shipper *s = e->shipper;
+    if (!s)
+        return 0;
+    pthread_mutex_lock(&s->sent_mu);
+    int64_t ms = s->failing_ms ? ts_clock_ms() - s->failing_ms : 0;
+    if (out && s->failing_ms)
+        *out = s->last;
+    pthread_mutex_unlock(&s->sent_mu);
+    return ms > 0 ? (uint64_t)ms / 1000 : 0;
+}
+
 int sto_engine_ship(struct sto_engine *e, struct ts_error *err)
 {
     struct ts_error why = {0};
@@ -324,6 +352,7 @@ int sto_engine_ship(struct sto_engine *e, struct ts_error *err)
         more |= put && !once; /* once: while clients add, there is always more to put */
         once |= put;
     }
+    note_result(e->shipper, rc, &why);
     if (rc < 0 && err)
         *err = why;
     return rc;
@@ -353,6 +382,7 @@ void sto_ship__stats(struct sto_engine *e, const struct sto_version *v,
         return;
     each(arg, "ship.passes", atomic_load(&s->n_passes));
     each(arg, "ship.errors", atomic_load(&s->n_errors));
+    each(arg, "ship.failing_s", sto_engine_ship_failing(e, NULL));
     each(arg, "ship.rows", atomic_load(&s->n_rows));
     each(arg, "ship.points", atomic_load(&s->n_points));
     each(arg, "ship.deletes", atomic_load(&s->n_deletes));

@@ -45,9 +45,9 @@ static const struct conflict conflicts[] = {
     {"tsd.rtpublisher.enable", "true", false, "there are no plug-ins"},
     {"tsd.storage.enable_appends", "true", false, "columns are written one by one; append columns are read"},
     {"tsd.storage.get_date_tiered_compaction_start", "", false,
-     "cells are written with the time at which HBase receives them"},
+     "cells are written with the time at which they are sent"},
     {"tsd.storage.use_otsdb_timestamp", "true", false,
-     "cells are written with the time at which HBase receives them, so that they replace OpenTSDB's of the "
+     "cells are written with the time at which they are sent, so that they replace OpenTSDB's of the "
      "same point"},
 };
 

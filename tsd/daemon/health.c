@@ -11,7 +11,8 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-#define HEALTH_FREE_PCT 5 /* less free space of the data folder is a problem */
+#define HEALTH_FREE_PCT   5  /* less free space of the data folder is a problem */
+#define HEALTH_SHIPPING_S 60 /* so long, all passes of shipping have failed */
 
 /* A new problem, whose texts the caller fills in. */
 static struct tsd_health_problem *health_add(struct tsd_health *h, bool blocks)
@@ -61,6 +62,21 @@ static void health_away(const struct ts_error *why, struct tsd_health *h)
                 "wait in the data folder");
 }
 
+/* HBase answers, but does not take points: a table is missing, or access to it is denied. */
+static void health_shipping(const struct tsd_daemon *d, struct tsd_health *h)
+{
+    struct ts_error why = {0};
+    uint64_t s = sto_ship_failing(d->store, &why);
+    if (s < HEALTH_SHIPPING_S)
+        return;
+    struct tsd_health_problem *p = health_add(h, false);
+    HEALTH_TEXT(p->what, "points have not been sent to HBase for %llu minute%s: %s",
+                (unsigned long long)s / 60, s < 120 ? "" : "s", why.text);
+    HEALTH_TEXT(p->action,
+                "remove the cause that the sentence names (tsd hbase status looks at tables); points "
+                "are accepted and wait in the data folder");
+}
+
 /* Figures of the store of which each describes a state that is wrong. */
 struct health_figures {
     uint64_t windows_left_alone, series_left, catalog_bytes_left, unreadable_hours;
@@ -93,7 +109,7 @@ static void health_series(const struct health_figures *f, struct tsd_health *h)
                 key);
 }
 
-static void health_figures(const struct tsd_daemon *d, struct tsd_health *h)
+static void health_figures(const struct tsd_daemon *d, bool away, struct tsd_health *h)
 {
     struct health_figures f = {.series_left = 1, .catalog_bytes_left = 1};
     sto_stats(d->store, health_figure, &f);
@@ -106,6 +122,8 @@ static void health_figures(const struct tsd_daemon *d, struct tsd_health *h)
                     "read the log, which names the windows and the reason: a damaged file (tsd fsck) or no "
                     "free space; it is tried again by itself");
     }
+    if (!away && !f.unreadable_hours)
+        health_shipping(d, h);
     if (f.unreadable_hours) {
         struct tsd_health_problem *p = health_add(h, false);
         HEALTH_TEXT(p->what, "%llu hour%s cannot be sent to HBase because a file is damaged",
@@ -155,7 +173,7 @@ void tsd_health_look(struct tsd_daemon *d, bool disk, struct tsd_health *out)
         health_away(&why, out);
     if (disk) {
         health_disk(d, out);
-        health_figures(d, out);
+        health_figures(d, away, out);
         health_self(d, out);
     }
 }

@@ -249,6 +249,8 @@ const struct tsd_stat_row tsd_stat_table[] = {
     COUNTER("storage.ship.errors", "passes", "Passes of shipping that ended with an error and are repeated."),
     COUNTER("storage.ship.expired_points", "points",
             "Points that retention removed before they were shipped."),
+    GAUGE("storage.ship.failing_s", "s",
+          "Time since all passes of shipping have failed; 0: the last one has not."),
     GAUGE("storage.ship.held_hours", "hours",
           "Hours of which a part stays here for good, seen by the last pass of shipping."),
     COUNTER("storage.ship.passes", "passes", "Passes that looked for points to ship."),

@@ -412,8 +412,19 @@ static void test_ship_marks__the_backlog_is_counted(void **state)
     ts_clock_set_fake(ts_clock_ms() + 20000);
     assert_int_equal(ship_stat(b.st, "ship.backlog_points"), 16); /* all that the marks do not cover */
     assert_int_equal(ship_stat(b.st, "ship.backlog_s"), 40);      /* of the files */
+    assert_int_equal(ship_stat(b.st, "ship.failing_s"), 0);       /* nothing was tried since the start */
+    assert_int_equal(sto_ship(b.st, NULL), TS_EBACKEND);
+    ts_clock_set_fake(ts_clock_ms() + 5000);
+    assert_int_equal(sto_ship(b.st, NULL), TS_EBACKEND);
+    assert_int_equal(ship_stat(b.st, "ship.failing_s"), 5);
+    struct ts_error why = {0};
+    assert_int_equal(sto_ship_failing(b.st, &why), 5);
+    assert_int_equal(why.code, TS_EBACKEND);
     sto_memory_remote_set_unreachable(b.r, false);
     ship_all(b.st);
+    why.code = 0;
+    assert_int_equal(sto_ship_failing(b.st, &why), 0);
+    assert_int_equal(why.code, 0);
     assert_int_equal(ship_stat(b.st, "ship.backlog_points"), 0);
     assert_int_equal(ship_stat(b.st, "ship.backlog_s"), 0);
     ship_end(&b);

@@ -22,6 +22,7 @@
 #define CONN_AHEAD_BYTES   ((size_t)16 << 10) /* kept of what arrives before its turn */
 #define CONN_KEEP_BYTES    ((size_t)4 << 10)  /* larger buffers are given back once they are empty */
 #define CONN_OUT_MAX_BYTES ((size_t)64 << 20)
+#define CONN_KERNEL_BYTES  (256 << 10) /* that the kernel keeps for a client that does not read; its default is 4 MB */
 
 static void conn_on_read(evutil_socket_t fd, short what, void *arg);
 static void conn_on_write(evutil_socket_t fd, short what, void *arg);
@@ -45,7 +46,7 @@ struct ts_budget *tsd_conn_account(const struct tsd_conn *c, enum tsd_shared acc
 struct tsd_conn *tsd_conn_new(struct tsd_worker *w, const struct tsd_accepted *a)
 {
     struct tsd_conn *c = ts_xcalloc(1, sizeof(*c));
-    int one = 1, fd = a->fd;
+    int one = 1, unsent = CONN_KERNEL_BYTES, fd = a->fd;
     c->w = w;
     c->fd = fd;
     c->address = a->peer;
@@ -60,6 +61,7 @@ struct tsd_conn *tsd_conn_new(struct tsd_worker *w, const struct tsd_accepted *a
     c->tail.budget = c->out.budget = tsd_conn_account(c, TSD_SHARED_CONNECTIONS);
     conn_identify(c);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
     c->ev_read = event_new(w->base, fd, EV_READ | EV_PERSIST, conn_on_read, c);
     c->ev_write = event_new(w->base, fd, EV_WRITE | EV_PERSIST, conn_on_write, c);

@@ -72,6 +72,8 @@ class H(http.server.BaseHTTPRequestHandler):
         ready = self.path == "/readyz"
         status = int(sys.argv[1]) if ready or sys.argv[2] == "all" else 200
         body = b"the disk is full: free 2 GB\nputs are refused | wait\n" if ready else b'{"version":"9.9.9"}'
+        if ready and sys.argv[2] == "problems":
+            body = b"ready\n" + body
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -81,11 +83,12 @@ s = http.server.HTTPServer(("127.0.0.1", 0), H)
 open("port", "w").write(str(s.server_port) + "\n")
 s.serve_forever()
 END
-for answer in "503 ready" "200 ready" "404 ready" "500 all" "403 all"; do
+for answer in "503 ready" "200 ready" "200 problems" "404 ready" "500 all" "403 all"; do
     rm port
     python3 fake.py $answer &
     fake=$!
     until [ -s port ]; do sleep 0.05; done
     c --port "$(cat port)"
+    [ "$answer" != "200 problems" ] || c --port "$(cat port)" -c 1h:
     kill $fake
 done

@@ -166,6 +166,8 @@ def away_and_back(d, g, tables, relay, want, metric, tags):
     check("points are accepted while HBase is away", stat(d, "tsd.rpc.errors", type="hbase_errors"), 0)
     until("the log says that HBase is away", lambda: "HBase does not answer" in log(d))
     check("the statistics too", (stat(d, "tsd.hbase.up"), stat(d, "tsd.hbase.outages") >= 1), (0, True))
+    got = subprocess.run([os.environ["TSD"], "check", "--port", str(d.port)], stdout=subprocess.PIPE)
+    check("so does tsd check", (got.returncode, b"; HBase does not answer: " in got.stdout), (1, True))
     relay.open()
     want[(metric, HOUR, tags)][30] = 5
     shipped(g, tables, want)

@@ -23,7 +23,8 @@
 #include <strings.h>
 
 #define CHECK_TIMEOUT_S 10
-#define CHECK_MAX_PERF  50 /* series in the performance data: a monitoring system cuts lines off */
+#define CHECK_MAX_PERF  50  /* series in the performance data: a monitoring system cuts lines off */
+#define CHECK_LINE_MAX  400 /* bytes of what is wrong with the daemon */
 #define CHECK_PARAM_MAX ((size_t)64 << 10) /* of the query's parameters */
 
 enum check_state { CHECK_OK, CHECK_WARNING, CHECK_CRITICAL, CHECK_UNKNOWN }; /* also exit codes */
@@ -378,43 +379,68 @@ static int check_version(const struct check_run *r, struct ts_buf *out, struct t
     return rc;
 }
 
-/* Sentences of /readyz about what is wrong; a daemon that does not have it is ready when it answers. */
-static int check_ready(const struct check_run *r, struct ts_error *err)
+/* The lines of a text as sentences in one line, at most CHECK_LINE_MAX bytes of them. */
+static struct ts_slice check_sentences(struct ts_slice lines)
+{
+    char *p = (char *)lines.p;
+    while (lines.n && p[lines.n - 1] == '\n')
+        lines.n--;
+    for (size_t i = 0; i < lines.n; i++)
+        if (p[i] == '\n')
+            p[i] = ';';
+    lines.n = lines.n > CHECK_LINE_MAX ? CHECK_LINE_MAX : lines.n;
+    return lines;
+}
+
+/* What /readyz says is wrong: an error if the daemon is not ready, else a sentence in problems; a daemon that does not have it is ready
+ * when it answers. */
+static int check_ready(const struct check_run *r, struct ts_buf *problems, struct ts_error *err)
 {
     struct tsd_client_reply reply;
     int rc = check_get(r, TS_SLICE_LIT("/readyz"), &reply, err);
-    if (reply.status == 503 && reply.body.n) {
-        struct ts_slice body = ts_buf_get(&reply.body);
-        while (body.n && body.p[body.n - 1] == '\n')
-            body.n--;
-        for (size_t i = 0; i < body.n; i++)
-            if (reply.body.p[i] == '\n')
-                reply.body.p[i] = ';';
-        rc = ts_error_set(err, TS_EBUSY, "the daemon is not ready: %.*s", (int)(body.n > 200 ? 200 : body.n),
-                          body.p);
+    struct ts_slice body = ts_buf_get(&reply.body), ready = TS_SLICE_LIT("ready\n");
+    if (reply.status == 503 && body.n) {
+        body = check_sentences(body);
+        rc = ts_error_set(err, TS_EBUSY, "the daemon is not ready: %.*s", (int)body.n, body.p);
+    } else if (rc == 0 && body.n > ready.n && memcmp(body.p, ready.p, ready.n) == 0) {
+        (void)ts_buf_slice(problems, check_sentences((struct ts_slice){body.p + ready.n, body.n - ready.n}));
     }
     ts_buf_release(&reply.body);
     return rc == TS_ENOTFOUND || reply.status == 404 ? 0 : rc;
 }
 
+/* The daemon answers and is ready, but something wants a look: at least WARNING. */
+static void check_problems(struct check_run *r, struct ts_slice problems)
+{
+    if (!problems.n)
+        return;
+    if (r->state == CHECK_OK)
+        r->state = CHECK_WARNING;
+    (void)ts_buf_str(&r->worst, "; ");
+    (void)ts_buf_slice(&r->worst, problems);
+}
+
 static int check_daemon(struct check_run *r)
 {
-    struct ts_buf said;
+    struct ts_buf said, problems;
     struct ts_error err = {0};
     if (tsd_args_has(r->args, "of"))
         return tsd_usage(r->args, "--of needs a query");
     ts_buf_init(&said, 0);
+    ts_buf_init(&problems, 0);
     int64_t began_ns = ts_clock_mono_ns();
     int rc = check_version(r, &said, &err);
     double s = (double)((ts_clock_mono_ns() - began_ns) / 1000) / 1e6;
     if (rc == 0)
-        rc = check_ready(r, &err);
+        rc = check_ready(r, &problems, &err);
     (void)ts_buf_str(&said, " after ");
     tsd_check_number(s, &said);
     (void)ts_buf_str(&said, " s");
     if (rc == 0)
         check_take(r, TS_SLICE_LIT("time"), ts_buf_get(&said), s, "s");
+    check_problems(r, ts_buf_get(&problems));
     int code = rc < 0 ? check_failed(&err) : check_end(r, "");
+    ts_buf_release(&problems);
     ts_buf_release(&said);
     return code;
 }

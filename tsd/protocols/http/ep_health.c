@@ -14,21 +14,20 @@ void tsd_ep_healthz(struct tsd_req *req)
     tsd_reply(req, 200, tsd_type_text, TS_SLICE_LIT("ok\n"));
 }
 
-/* A line for each problem that blocks. */
+/* A line for each problem that blocks; if none does, "ready" and a line for each of the others. */
 void tsd_ep_readyz(struct tsd_req *req)
 {
     struct tsd_health h;
     struct ts_buf b;
     tsd_health_look(req->d, false, &h);
-    if (tsd_health_ready(&h)) {
-        tsd_reply(req, 200, tsd_type_text, TS_SLICE_LIT("ready\n"));
-        return;
-    }
+    bool ready = tsd_health_ready(&h);
     ts_buf_init(&b, 0);
+    if (ready)
+        ts_buf_str(&b, "ready\n");
     for (size_t i = 0; i < h.n; i++)
-        if (h.problems[i].blocks)
+        if (ready || h.problems[i].blocks)
             ts_buf_printf(&b, "%s: %s\n", h.problems[i].what, h.problems[i].action);
-    tsd_reply(req, 503, tsd_type_text, ts_buf_get(&b));
+    tsd_reply(req, ready ? 200 : 503, tsd_type_text, ts_buf_get(&b));
     ts_buf_release(&b);
 }
 

@@ -221,7 +221,7 @@ static int conf_set_property(void *arg, const struct ts_conf_key *key)
     size_t n = strlen(key->name);
     if (value.n == 0 && key->type != TS_CONF_STR && key->type != TS_CONF_BOOL)
         return 0; /* the file that OpenTSDB ships lists keys without values */
-    if (key->type == TS_CONF_BOOL) {
+    if (key->type == TS_CONF_BOOL || (key->choices && strcmp(key->choices, "auto|true|false") == 0)) {
         /* OpenTSDB knows 1, true and yes; anything else is false there */
         flag = ts_conf__is_bool(value, &flag) && flag && value.n != 2;
         value = flag ? TS_SLICE_LIT("true") : TS_SLICE_LIT("false");

@@ -10,12 +10,15 @@
  */
 #include "base/cut.h"
 #include "base/log.h"
+#include "base/near.h"
 #include "base/text.h"
 #include "tsd/commands/cmd.h"
 
 #include <string.h>
 
 #define LINE_BYTES 1500 /* of a line of the log, about */
+#define MISSPELT_MOST                                                                                        \
+    2 /* letters in which a name differs from a key that means something here, and is taken for a slip */
 
 /* A key that cannot be honoured if it has a certain value. */
 struct conflict {
@@ -53,7 +56,10 @@ static const struct conflict conflicts[] = {
 
 struct report {
     const char *path;
+    const struct ts_conf *conf;
     struct ts_buf taken, other; /* lists for the log */
+    bool tracking,
+        metadata; /* of tsd.core.meta.*: series are marked as seen; their metadata is written too */
 };
 
 static void flush_list(const struct report *r, struct ts_buf *list, const char *what)
@@ -74,28 +80,65 @@ static void add(const struct report *r, struct ts_buf *list, const char *what, c
         ts_buf_printf(list, " (%s)", own);
 }
 
-#define TAKEN "keys taken"
-#define OTHER "keys without meaning here"
+#define TAKEN    "keys taken"
+#define OTHER    "keys without meaning here"
+#define COUNTERS "hbase_series_counters"
+
+/* What OpenTSDB takes for true. */
+static bool is_true(struct ts_slice value)
+{
+    return ts_slice_is_nocase(value, "true") || ts_slice_is(value, "1") || ts_slice_is_nocase(value, "yes");
+}
 
 static bool applies(const struct conflict *c, struct ts_slice value)
 {
     if (*c->value)
-        return !strcmp(c->value, "true") ? ts_slice_is_nocase(value, "true") || ts_slice_is(value, "1") ||
-                                               ts_slice_is_nocase(value, "yes")
-                                         : value.n && !ts_slice_is_nocase(value, "true") &&
-                                               !ts_slice_is(value, "1") && !ts_slice_is_nocase(value, "yes");
+        return !strcmp(c->value, "true") ? is_true(value) : value.n && !is_true(value);
     return value.n && !ts_slice_is(value, "0");
+}
+
+/* Keys that say together what becomes of the counters of series; true: it is one that no key of ours takes. */
+static bool on_counters(struct report *r, const char *name, struct ts_slice value)
+{
+    if (!strcmp(name, "tsd.core.meta.enable_realtime_ts")) {
+        r->metadata = is_true(value);
+        return true;
+    }
+    if (!strcmp(name, "tsd.core.meta.enable_tsuid_tracking"))
+        r->tracking = is_true(value);
+    return false;
+}
+
+static void near_key(void *arg, const struct ts_conf_key *key, const char *value)
+{
+    (void)value;
+    if (key->opentsdb)
+        ts_near_see(arg, ts_slice_str(key->opentsdb));
+}
+
+/* Does the name look like a slip of one that would mean something? The log says which. */
+static bool misspelt(const struct report *r, const char *name, const char *where)
+{
+    struct ts_near near;
+    ts_near_init(&near, ts_slice_str(name));
+    ts_conf_each(r->conf, near_key, &near);
+    for (size_t i = 0; i < sizeof(conflicts) / sizeof(conflicts[0]); i++)
+        ts_near_see(&near, ts_slice_str(conflicts[i].name));
+    if (!near.n || near.least > MISSPELT_MOST)
+        return false;
+    ts_log(TS_LOG_WARN, "%s: %s is not taken; did you mean %s?", where, name, near.best);
+    return true;
 }
 
 static int on_property(void *arg, const char *name, struct ts_slice value, const struct ts_conf_key *key,
                        const char *where, struct ts_error *err)
 {
     struct report *r = arg;
-    if (key) {
-        add(r, &r->taken, TAKEN, name, key->name);
+    value = ts_slice_trim(value); /* as OpenTSDB does before it compares it with true, 1 and yes */
+    if (on_counters(r, name, value) || key) {
+        add(r, &r->taken, TAKEN, name, key ? key->name : COUNTERS);
         return 0;
     }
-    value = ts_slice_trim(value); /* as OpenTSDB does before it compares it with true, 1 and yes */
     for (size_t i = 0; i < sizeof(conflicts) / sizeof(conflicts[0]); i++) {
         const struct conflict *c = &conflicts[i];
         if (strcmp(c->name, name) != 0 || !applies(c, value))
@@ -106,18 +149,35 @@ static int on_property(void *arg, const char *name, struct ts_slice value, const
         ts_log(TS_LOG_WARN, "%s: %s = %.*s is not honoured: %s", where, name, TS_SHOWN(value, 40), c->why);
         return 0;
     }
-    add(r, &r->other, OTHER, name, "");
+    if (!misspelt(r, name, where))
+        add(r, &r->other, OTHER, name, "");
     return 0;
+}
+
+/* OpenTSDB counts the points of a series, or marks it as seen, only with tracking, whatever the other keys say. */
+static int set_counters(const struct report *r, struct ts_conf *conf, struct ts_error *err)
+{
+    if (!r->tracking)
+        return 0;
+    struct ts_slice value = ts_slice_str(r->metadata ? "count" : "seen");
+    int rc = ts_conf_set(conf, COUNTERS, value, r->path, err);
+    if (rc == TS_ENOTFOUND) /* a program that writes no points */
+        return 0;
+    ts_log(TS_LOG_INFO, "%s: %s = %.*s, from the keys of tsd.core.meta", r->path, COUNTERS, (int)value.n,
+           value.p);
+    return rc;
 }
 
 int tsd_opentsdb_conf(struct ts_conf *conf, const char *path, struct ts_error *err)
 {
-    struct report r = {.path = path};
+    struct report r = {.path = path, .conf = conf};
     ts_buf_init(&r.taken, 0);
     ts_buf_init(&r.other, 0);
     int rc = ts_conf_load_properties(conf, path, on_property, &r, err);
     flush_list(&r, &r.taken, TAKEN);
     flush_list(&r, &r.other, OTHER);
+    if (rc == 0)
+        rc = set_counters(&r, conf, err);
     ts_buf_release(&r.taken);
     ts_buf_release(&r.other);
     return rc;

@@ -22,7 +22,8 @@
 #define CONN_AHEAD_BYTES   ((size_t)16 << 10) /* kept of what arrives before its turn */
 #define CONN_KEEP_BYTES    ((size_t)4 << 10)  /* larger buffers are given back once they are empty */
 #define CONN_OUT_MAX_BYTES ((size_t)64 << 20)
-#define CONN_KERNEL_BYTES  (256 << 10) /* that the kernel keeps for a client that does not read; its default is 4 MB */
+#define CONN_KERNEL_BYTES                                                                                    \
+    (256 << 10) /* that the kernel keeps for a client that does not read; its default is 4 MB */
 
 static void conn_on_read(evutil_socket_t fd, short what, void *arg);
 static void conn_on_write(evutil_socket_t fd, short what, void *arg);

@@ -6,6 +6,7 @@
  */
 #include "storage/hbase/thrift/replies.h"
 
+#include <ctype.h>
 #include <stdio.h>
 
 #define SHOWN_BYTES 180 /* of an exception's first line */
@@ -95,10 +96,22 @@ static struct shown shown(struct ts_slice line)
     return out;
 }
 
+bool sto_thrift_reply_lacks_table(const struct sto_thrift_reply *r)
+{
+    const struct ts_slice other = TS_SLICE_LIT("Exception"); /* the name of one that has no text */
+    if (r->outcome != STO_THRIFT_IO_ERROR || r->can_retry || !r->text.n)
+        return false;
+    for (size_t i = 0; i < r->text.n; i++)
+        if (!isalnum((unsigned char)r->text.p[i]) && !memchr("_-.:", r->text.p[i], 4))
+            return false;
+    return r->text.n < other.n || memcmp(r->text.p + r->text.n - other.n, other.p, other.n) != 0;
+}
+
 static int refused(const struct sto_thrift_reply *r, struct ts_error *err)
 {
-    return ts_error_set(err, TS_EBACKEND, "HBase refuses %s: %s", sto_thrift_call_info(r->call)->name,
-                        shown(r->text).text);
+    bool table = sto_thrift_reply_lacks_table(r);
+    return ts_error_set(err, TS_EBACKEND, "HBase refuses %s: %s%s%s", sto_thrift_call_info(r->call)->name,
+                        table ? "table " : "", shown(r->text).text, table ? " is missing or disabled" : "");
 }
 
 int sto_thrift_reply_open(struct ts_slice message, enum sto_thrift_call call, int32_t seq,

@@ -64,6 +64,42 @@ scan sum web.hits --family hours --keys --format csv
 scan sum web.hits --family hours --where 'value > 6' --format csv
 scan sum web.time --family hours --between 01:00:01-02:00 --format csv
 tsd scan 2013/01/01-00:00:01 2013/01/01-00:00:02 sum web.hits --family hours --format csv --data data
+echo == days
+cat >days.txt <<'END2'
+mix.m 1356998400 1 host=a
+mix.m 1357005600 2.5 host=a
+mix.m 1357084801 -3 host=a
+mix.m 1357088400 7 host=a
+mix.m 1357099200 9 host=b
+END2
+tsd import days.txt --data data
+days() {
+    tsd scan 2013/01/01 2013/01/03 "$@" --family days --data data
+}
+days sum 'web.*'
+days sum '*' --format csv
+days sum mix.m --format ndjson
+days sum web.hits --format csv --where 'value > 6'
+days sum web.time --format csv --between 01:00-02:00
+days sum '*' --format csv --sample 0.999999 | wc -l
+tsd scan 2013/01/01-01:00 2013/01/01-01:59:59 sum web.hits --family days --format csv --data data
+days sum '*' --format csv | sed 1d >all.csv
+token= n=0
+: >paged.csv
+while :; do
+    days sum '*' --format csv --limit 1 ${token:+--after "$token"} >page.csv
+    grep -v -e '^metric,' -e '^#' page.csv >>paged.csv
+    token=$(sed -n 's/^# after //p' page.csv)
+    n=$((n + 1))
+    [ -n "$token" ] && [ $n -lt 20 ] || break
+done
+cmp all.csv paged.csv && echo "the same in $n pages"
+days sum mix.m --format csv --tz Europe/Berlin
+days sum mix.m --format csv --tz Asia/Kolkata
+days sum mix.m --keys
+days sum mix.m --first
+days sum mix.m --import
+days sum mix.m --prefix 000001
 tsd scan 2013/01/01 2013/01/02 sum web.hits --family hours --import --data data | tsd import - --data other
 tsd export --data other
 echo == histograms
@@ -103,3 +139,12 @@ scan2 --family hours --format csv | cmp - remote.txt && echo same from summaries
 stop
 scan sum 'web.*' --family hours --format csv | cmp - remote.txt && echo same from a daemon
 scan sum 'nothing.*' --import
+echo == days of files
+start data2
+awk 'BEGIN { for (s = 0; s < 20; s++) for (h = 0; h < 240; h++) print "big.m", 1356998400 + h * 3600, h % 7 + s, "s=s" s }' | tsd import - --port $port 2>/dev/null
+tsd scan 2013/01/01-05:00 2013/01/20 sum big.m --family days --format csv --port $port >points.csv
+tsd flush --compact --port $port >/dev/null
+until [ "$(find data2 -name "*.d" | wc -l)" -gt 0 ]; do sleep 0.05; done
+tsd scan 2013/01/01-05:00 2013/01/20 sum big.m --family days --format csv --port $port | cmp - points.csv && echo same from summaries of days
+wc -l <points.csv
+stop

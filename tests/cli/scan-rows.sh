@@ -48,7 +48,7 @@ pages() {
 }
 pages 1 --data data
 pages 3 --data data
-for wrong in "--limit 0" "--sample 2" "--between 8-9" "--between 08:00-08:00" "--between 08:00-24:01" "--format xml" "--keys --import" "--keys --first" "--format csv --import" "--delete --first" "--delete --where value>1" "--after x" "--after 9-00-1" "--after 0-00-1" "--prefix 0" "--prefix [1,]" "--startkey xyz" "--prefix 00 --stopkey 01" "--family days" "--family hours --first" "--family annotations --import" "--family annotations --where value>1" "--family histograms" "--family histograms --import --prefix 00"; do
+for wrong in "--limit 0" "--sample 2" "--between 8-9" "--between 08:00-08:00" "--between 08:00-24:01" "--format xml" "--keys --import" "--keys --first" "--format csv --import" "--delete --first" "--delete --where value>1" "--after x" "--after 9-00-1" "--after 0-00-1" "--prefix 0" "--prefix [1,]" "--startkey xyz" "--prefix 00 --stopkey 01" "--family weeks" "--family hours --first" "--family annotations --import" "--family annotations --where value>1" "--family histograms" "--family histograms --import --prefix 00"; do
     tsd scan 2013/01/01 2013/01/02 sum m $wrong --data data
 done
 tsd scan 2013/01/01 2013/01/02 sum nothing --data data

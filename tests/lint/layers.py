@@ -46,7 +46,7 @@ MAY = {
     # tsd: the daemon and its commands
     "tsd/ingest": "base storage query/execution query/aggregators",
     "tsd/meta": "base storage storage/points query query/execution tsd/ingest query/aggregators",
-    "tsd/format": "base storage query query/aggregators query/execution query/expressions tsd/ingest tsd/meta query/filters",
+    "tsd/format": "base storage storage/points query query/aggregators query/execution query/expressions tsd/ingest tsd/meta query/filters",
     "tsd/daemon": "base storage storage/hbase storage/hbase/remote query tsd/ingest",
     "tsd/net": "base tsd/ingest tsd/daemon",
     "tsd/page": "base",

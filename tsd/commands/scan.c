@@ -147,7 +147,9 @@ const struct ts_opt tsd_scan_opts[] = {
     {.name = "import", .help = "Print lines for tsd import instead of rows."},
     {.name = "delete", .help = "Print lines as --import does, then delete these points."},
     {.name = "format", .arg = "NAME", .help = "rows, import, csv or ndjson (a line of JSON for each row)."},
-    {.name = "family", .arg = "NAME", .help = "What is read: points, hours, annotations or histograms."},
+    {.name = "family",
+     .arg = "NAME",
+     .help = "What is read: points, hours, days, annotations or histograms."},
     {.name = "keys", .help = "Rows without their points."},
     {.name = "first", .help = "Of each row the first point only."},
     {.name = "where", .arg = "CONDITION", .help = "Only points that meet it, for example 'value > 10'."},
@@ -282,6 +284,9 @@ int tsd_scan_cmd_run(const struct tsd_args *args)
         code = scan_opts(&s.opts, args, del);
     if (code == TSD_EXIT_OK && del)
         code = choice_need_end(&s.choice, args);
+    if (code == TSD_EXIT_OK &&
+        s.opts.family == TSD_SCAN_DAYS) /* without a daemon, which has a zone of its own */
+        ts_tz_set_default(s.choice.spec.tz);
     if (code == TSD_EXIT_OK && hbase)
         code = scan_hbase(&s, args);
     else if (code == TSD_EXIT_OK) {

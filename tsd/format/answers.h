@@ -74,7 +74,13 @@ int tsd_deleted_print(const struct tsd_deleted *d, bool json, struct ts_sink *si
 /* --- rows of series as OpenTSDB's scan prints them, or as lines of import, CSV or JSON (scan.c) --- */
 
 enum tsd_scan_form { TSD_SCAN_ROWS, TSD_SCAN_IMPORT, TSD_SCAN_CSV, TSD_SCAN_JSON };
-enum tsd_scan_family { TSD_SCAN_POINTS, TSD_SCAN_HOURS, TSD_SCAN_ANNOTATIONS, TSD_SCAN_HISTOGRAMS };
+enum tsd_scan_family {
+    TSD_SCAN_POINTS,
+    TSD_SCAN_HOURS,
+    TSD_SCAN_DAYS,
+    TSD_SCAN_ANNOTATIONS,
+    TSD_SCAN_HISTOGRAMS
+};
 
 #define TSD_SCAN_BOUND_MAX 512 /* bytes of a key that a client sends */
 /* A key of a row in the form of OpenTSDB, or its beginning. */

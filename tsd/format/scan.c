@@ -1,7 +1,7 @@
 /*
  * scan.c - which rows a scan prints: those that a spec chooses, less what its options leave out, page by page.
  *
- * A row is an hour of a series, of which the points from start to end are shown. Rows come series by series. A page ends with a token, which names the
+ * A row is an hour of a series, or a day, of which the points from start to end are shown. Rows come series by series. A page ends with a token, which names the
  * last row by the index of its query, the TSUID of its series and its hour, so that the next page begins behind it whatever was written
  * meanwhile.
  *
@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "query/execution/days.h"
 #include "query/execution/plan.h"
 #include "query/ids.h"
 
@@ -146,7 +147,7 @@ int tsd_scan__take(struct tsd_scan_run *r, const struct sto_series *s, int32_t h
 static int scan_begin(void *arg, size_t pos, struct ts_error *err)
 {
     struct scanned *s = arg;
-    (void)err;
+    TS_TRY(tsd_scan__day_end(s->r, err));
     s->r->skips = s->resumes && pos == 0;
     tsd_scan__series(s->r, s->series[pos]);
     return 0;
@@ -157,13 +158,19 @@ static int scan_row(void *arg, const struct sto_row *row, struct ts_error *err)
     struct scanned *s = arg;
     struct tsd_scan_run *r = s->r;
     const struct sto_series *series = s->series[row->pos];
-    if (!tsd_scan__wants(r, series, row->key.hour))
+    bool days = r->opts->family == TSD_SCAN_DAYS;
+    int32_t hour = row->key.hour; /* with which what is printed begins */
+    if (days)
+        TS_TRY(tsd_scan__day_of(hour, &hour, err));
+    if (!tsd_scan__wants(r, series, hour))
         return 0;
     if (row->cells)
         choose(r, row);
     if (row->cells && r->chosen.n == 0)
         return 0;
-    TS_TRY(tsd_scan__take(r, series, row->key.hour, err));
+    if (days)
+        return tsd_scan__day(r, series, hour, row, err);
+    TS_TRY(tsd_scan__take(r, series, hour, err));
     return r->opts->family == TSD_SCAN_HOURS ? tsd_scan__hour(r, series, row, err)
                                              : tsd_scan__row(r, series, row, err);
 }
@@ -205,6 +212,12 @@ static void narrow(struct tsd_scan_run *r, struct chosen *c)
         c->to_ms = last_s * 1000 + TS_HOUR_MS - 1;
 }
 
+static bool whole_day(void *arg, int64_t from_ms, int64_t to_ms)
+{
+    (void)arg, (void)from_ms, (void)to_ms;
+    return true;
+}
+
 /* Points, or their summaries where these are asked for and no point need be looked at. */
 static int read_rows(struct tsd_scan_run *r, const struct qry_plan *plan, const struct chosen *c,
                      struct ts_error *err)
@@ -214,8 +227,11 @@ static int read_rows(struct tsd_scan_run *r, const struct qry_plan *plan, const 
     size_t n_hours;
     p.scan_from_ms = c->from_ms > STO_MIN_TS_MS ? c->from_ms : STO_MIN_TS_MS;
     p.scan_to_ms = (c->to_ms < STO_MAX_TS_MS ? c->to_ms : STO_MAX_TS_MS) + 1;
-    if (r->opts->family == TSD_SCAN_HOURS && !r->opts->between)
+    bool days = r->opts->family == TSD_SCAN_DAYS;
+    if ((days || r->opts->family == TSD_SCAN_HOURS) && !r->opts->between)
         TS_TRY(qry_plan_whole_hours(&p, &n_hours, err));
+    if (days && !r->opts->between)
+        TS_TRY(qry_plan_days(&p, whole_day, NULL, err));
     struct qry_reading rd = qry_plan_reading(&p, r->lines.snap, &r->budget);
     rd.series = c->series;
     rd.n = c->n;
@@ -224,7 +240,8 @@ static int read_rows(struct tsd_scan_run *r, const struct qry_plan *plan, const 
     rd.begin = scan_begin;
     rd.row = scan_row;
     rd.arg = &s;
-    return qry_read(&rd, err);
+    TS_TRY(qry_read(&rd, err));
+    return tsd_scan__day_end(r, err);
 }
 
 /* Read what was chosen of a query. metric: whose histograms are read. */
@@ -361,6 +378,7 @@ int tsd_scan_run(struct sto_store *store, const struct qry_spec *spec, const str
     ts_buf_release(&r->items.text);
     ts_budget_free(r->budget.memory, r->items.v, r->items.cap * sizeof *r->items.v);
     sto_cells_release(&r->chosen);
+    ts_xsum_release(&r->sum.sum);
     ts_free(r);
     return rc;
 }

@@ -221,7 +221,7 @@ void tsd_scan__json_head(struct tsd_scan_run *r, const struct sto_series *s, int
     ts_json_obj(j);
     ts_json_member_slice(j, "metric", tsd_scan__metric(r, s));
     ts_json_member_raw(j, "tags", ts_buf_get(&r->tags));
-    ts_json_member_int(j, "hour", base_ms / 1000);
+    ts_json_member_int(j, r->opts->family == TSD_SCAN_DAYS ? "day" : "hour", base_ms / 1000);
 }
 
 static void json_row(struct tsd_scan_run *r, const struct sto_series *s, int64_t base_ms)
@@ -298,6 +298,7 @@ void tsd_scan__begin(struct tsd_scan_run *r)
 {
     static const char *const heads[] = {[TSD_SCAN_POINTS] = "metric,time,value,tags\n",
                                         [TSD_SCAN_HOURS] = "metric,hour,sum,count,min,max,first,last,tags\n",
+                                        [TSD_SCAN_DAYS] = "metric,day,sum,count,min,max,first,last,tags\n",
                                         [TSD_SCAN_ANNOTATIONS] = "metric,time,annotation,tags\n",
                                         [TSD_SCAN_HISTOGRAMS] = "metric,time,histogram,tags\n"};
     if (r->opts->form == TSD_SCAN_CSV)

@@ -11,6 +11,7 @@
 #include "tsd/format/lines_int.h"
 
 #include "base/json.h"
+#include "base/xsum.h"
 
 #define TSD_SCAN_KEY_MAX    2064 /* bytes of a row's key: 1 + 2 * 255 ids of four bytes, and a time */
 #define TSD_SCAN_TIME_BYTES 4u   /* of a time from 1970 to 2106 in a key */
@@ -30,6 +31,15 @@ struct tsd_scan_items {
     int32_t hour; /* of the row, if n > 0 */
 };
 
+/* Sum, least and greatest of points that come in the order of time. {0}: of none; released by ts_xsum_release. */
+struct tsd_scan_sum {
+    uint64_t n;
+    bool is_int; /* all are integers, and int_sum is their sum */
+    __int128 int_sum;
+    struct ts_xsum sum;
+    struct ts_num min, max, first, last;
+};
+
 /* One scan under way. */
 struct tsd_scan_run {
     const struct tsd_scan_opts *opts; /* borrowed */
@@ -42,7 +52,10 @@ struct tsd_scan_run {
     uint8_t key[TSD_SCAN_KEY_MAX]; /* of the current series, without time */
     size_t n_key, metric_n;        /* its bytes, those of the metric */
     struct sto_cells chosen;       /* points of the current row that are printed */
-    struct tsd_scan_items items;   /* instead of points: annotations or histograms of the current row */
+    struct tsd_scan_sum sum;       /* families of hours and days: of the hour, or of the day up to now */
+    const struct sto_series *day_series; /* whose day is not printed yet; NULL: there is none */
+    int32_t day;                         /* its first hour */
+    struct tsd_scan_items items;         /* instead of points: annotations or histograms of the current row */
     /* pages */
     size_t sub;            /* index of the query being read */
     size_t after_sub;      /* where to go on: the query, */
@@ -121,6 +134,13 @@ int tsd_scan__take(struct tsd_scan_run *r, const struct sto_series *s, int32_t h
 /** Print the summary of an hour: of row->sum, or else of the points `chosen`. */
 int tsd_scan__hour(struct tsd_scan_run *r, const struct sto_series *s, const struct sto_row *row,
                    struct ts_error *err);
+/** The first hour of the day of the store's zone that has an hour; TS_EINVAL: days of that zone do not begin at whole hours. */
+int tsd_scan__day_of(int32_t hour, int32_t *out_first, struct ts_error *err);
+/** Add a row to the day that begins with an hour. The one before is printed if that is another one. Errors as tsd_scan__take, tsd_scan__row. */
+int tsd_scan__day(struct tsd_scan_run *r, const struct sto_series *s, int32_t day, const struct sto_row *row,
+                  struct ts_error *err);
+/** Print the last day of the current series, if it has one. */
+int tsd_scan__day_end(struct tsd_scan_run *r, struct ts_error *err);
 
 /* --- scan_items.c --- */
 

@@ -22,6 +22,7 @@ static int set_family(struct tsd_scan_opts *o, struct ts_slice value, struct ts_
         enum tsd_scan_family family;
     } families[] = {{"points", TSD_SCAN_POINTS},
                     {"hours", TSD_SCAN_HOURS},
+                    {"days", TSD_SCAN_DAYS},
                     {"annotations", TSD_SCAN_ANNOTATIONS},
                     {"histograms", TSD_SCAN_HISTOGRAMS}};
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
@@ -29,7 +30,8 @@ static int set_family(struct tsd_scan_opts *o, struct ts_slice value, struct ts_
             o->family = families[i].family;
             return 0;
         }
-    return ts_error_set(err, TS_EINVAL, "No such family of rows: %.*s (points|hours|annotations|histograms)",
+    return ts_error_set(err, TS_EINVAL,
+                        "No such family of rows: %.*s (points|hours|days|annotations|histograms)",
                         TS_SHOWN(value, 64));
 }
 
@@ -204,8 +206,12 @@ int tsd_scan_opts_set(struct tsd_scan_opts *o, size_t i, struct ts_slice value, 
 static int check_family(const struct tsd_scan_opts *o, bool where, struct ts_error *err)
 {
     const char *why = NULL;
-    if (o->family == TSD_SCAN_HOURS && o->first)
-        why = "The hours are summaries of all points: leave out first";
+    if ((o->family == TSD_SCAN_HOURS || o->family == TSD_SCAN_DAYS) && o->first)
+        why = "Hours and days are summaries of all points: leave out first";
+    else if (o->family == TSD_SCAN_DAYS && (o->keys || o->range.from.n || o->range.to.n))
+        why = "Days have no keys: leave out keys, prefix, startkey and stopkey";
+    else if (o->family == TSD_SCAN_DAYS && o->form == TSD_SCAN_IMPORT)
+        why = "There are no lines of import for days: choose another format";
     else if (o->family >= TSD_SCAN_ANNOTATIONS && where)
         why = "Annotations and histograms have no value: leave out where";
     else if (o->family == TSD_SCAN_ANNOTATIONS && o->form == TSD_SCAN_IMPORT)

@@ -63,12 +63,14 @@ struct sto_remote_name {
     enum sto_remote_kind kind;
     struct ts_slice name; /* BY_ID: [out] borrowed until done returns */
     uint64_t id;          /* BY_ID: in; otherwise [out] */
-    int rc;               /* [out] 0; TS_ENOTFOUND; TS_EINVAL: the remote store cannot hold such a name */
+    int rc;               /* [out] 0; TS_ENOTFOUND; TS_EINVAL: the remote store cannot hold such a name;
+                           * FIND_EACH: TS_ECORRUPT: what it has of the name cannot be read */
 };
 enum sto_remote_lookup {
-    STO_REMOTE_FIND,  /* only look up; names without an id keep none */
-    STO_REMOTE_MAKE,  /* give an id to names that have none; concurrent callers get the same id */
-    STO_REMOTE_BY_ID, /* look up the names of ids */
+    STO_REMOTE_FIND, /* only look up; names without an id keep none; one that is damaged fails the call */
+    STO_REMOTE_FIND_EACH, /* the same, but a name that is damaged fails alone */
+    STO_REMOTE_MAKE,      /* give an id to names that have none; concurrent callers get the same id */
+    STO_REMOTE_BY_ID,     /* look up the names of ids */
 };
 
 /* --- calls --- */

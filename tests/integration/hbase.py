@@ -129,8 +129,8 @@ def shipped(g, tables, want):
     until("points %r in HBase" % want, lambda: points(g.scan(tables[0])) == want)
 
 
-def put_cell(g, table, key, qualifier, value):
-    cell = struct_of(field(1, STRING, text(b"t")), field(2, STRING, text(qualifier)), field(3, STRING, text(value)))
+def put_cell(g, table, key, qualifier, value, family=b"t"):  # pylint: disable=too-many-arguments,too-many-positional-arguments
+    cell = struct_of(field(1, STRING, text(family)), field(2, STRING, text(qualifier)), field(3, STRING, text(value)))
     g.call("put", field(1, STRING, text(table)), field(2, STRUCT, struct_of(field(1, STRING, text(key)), field(2, LIST, list_of(STRUCT, [cell])))))
 
 

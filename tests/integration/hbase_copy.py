@@ -73,6 +73,24 @@ def histograms(tsd, copy, g, table, key, one, two):  # pylint: disable=too-many-
     holds("one that cannot be read is counted", code == 1 and "1 damaged cells were not copied" in err, (code, err[-300:]))
 
 
+def names(copy, g, uid, folder):
+    """A metric whose id cannot be read is left out and counted, both ways; a --metric without metrics is an error."""
+    words = ("--from", "hbase", "--to", folder)
+    good = next(value for row, cells in g.scan(uid) for (family, kind), value in cells.items() if (row, family, kind) == (b"cp.m01", b"id", b"metrics"))
+    for metric in ("cp.nothing", "cp.m01x*"):
+        code, out, err = copy(*words, "--metric", "cp.m00", "--metric", metric)
+        check("a metric that does not exist", (code, out, err), (1, "", "tsd: --metric %s matches no metric of HBase's table %s; nothing was copied\n" % (metric, uid)))
+    put_cell(g, uid, b"cp.m01", b"metrics", b"\0\1", b"id")
+    for words in (words, ("--from", folder, "--to", "hbase")):
+        code, out, err = copy(*words)
+        check("all others are copied", (code, sorted({line.split("\t")[0] for line in out.splitlines()})), (1, ["cp.m%02d" % m for m in range(N_METRICS) if m != 1]))
+        holds("and it is said", "the metric cp.m01 is left out: what HBase's table has of the name is no id" in err and "\ntsd: 1 metrics were left out\n" in err, err)
+        holds("metrics are counted", "of %d metrics are the same" % (N_METRICS - 1) in err, err)
+        check("the progress file has gone", os.path.exists(folder + ".copy"), False)
+    put_cell(g, uid, b"cp.m01", b"metrics", good, b"id")
+    check("all of them again", copy(*words)[0], 0)
+
+
 def main():
     host, port = os.environ["TSD_HBASE_GATEWAY"].rsplit(":", 1)
     g = Gateway(host, int(port))
@@ -175,6 +193,7 @@ def main():
     holds("and said", "1 of %d days of metrics differ" % (N_METRICS * 4) in err, err)
     check("copied once more", copy(*in_words)[0], 0)
 
+    names(copy, g, tables[1], two)
     histograms(tsd, copy, g, tables[0], key, one, two)
     g.drop_all(tables)
     work.cleanup()

@@ -40,23 +40,6 @@ const struct ts_opt tsd_copy_opts[] = {
 
 /* --- what is chosen --- */
 
-bool tsd_copy_chosen(const struct tsd_copy *c, struct ts_slice metric)
-{
-    bool any = false;
-    for (unsigned i = 0; i < c->args->n_uses; i++) {
-        const struct ts_opt_use *use = &c->args->uses[i];
-        if (!use->name || strcmp(use->name, "metric") != 0)
-            continue;
-        size_t n = strlen(use->value);
-        bool is_prefix = n && use->value[n - 1] == '*';
-        any = true;
-        if (is_prefix ? metric.n >= n - 1 && memcmp(metric.p, use->value, n - 1) == 0
-                      : ts_slice_is(metric, use->value))
-            return true;
-    }
-    return !any;
-}
-
 static int take_times(struct tsd_copy *c, struct ts_error *err)
 {
     const char *start = tsd_args_get(c->args, "start"), *end = tsd_args_get(c->args, "end");
@@ -250,7 +233,10 @@ static int run(struct tsd_copy *c)
         return tsd_fail(&err);
     if (close_rc < 0)
         return tsd_fail(&close_err);
-    return same && c->refused.n_rows == 0 && c->n_refused_notes == 0 ? TSD_EXIT_OK : TSD_EXIT_FAILED;
+    if (c->n_left_out)
+        tsd_say("%llu metrics were left out", (unsigned long long)c->n_left_out);
+    bool all = c->refused.n_rows == 0 && c->n_refused_notes == 0 && c->n_left_out == 0;
+    return same && all ? TSD_EXIT_OK : TSD_EXIT_FAILED;
 }
 
 int tsd_copy_run(const struct tsd_args *args)

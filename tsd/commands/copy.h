@@ -2,7 +2,8 @@
  * copy.h - the parts of tsd copy: points, histograms, rollups and annotations from OpenTSDB's tables in HBase into a data folder, and back.
  *
  *   copy.c         options, both stores, the order of things
- *   copy_read.c    which metrics there are; points of either side, metric by metric
+ *   copy_list.c    which metrics there are, and which of them cannot be copied
+ *   copy_read.c    points of either side, metric by metric
  *   copy_in.c      HBase -> folder
  *   copy_out.c     folder -> HBase
  *   copy_state.c   the progress file: up to which time each metric was copied
@@ -98,8 +99,10 @@ struct tsd_copy {
     /* owned, names in names: the selected ones of the source, and internal ones of their rollups, in byte order */
     struct ts_slice *metrics;
     size_t n_metrics, cap_metrics;
-    size_t at;        /* metric being copied or compared */
-    int64_t first_ms; /* time of its first slice */
+    size_t n_names;      /* of metrics, without those of rollups */
+    uint64_t n_left_out; /* metrics that cannot be read, or written; said on standard error */
+    size_t at;           /* metric being copied or compared */
+    int64_t first_ms;    /* time of its first slice */
     struct ts_arena names;
 
     struct tsd_progress bar;
@@ -110,9 +113,9 @@ struct tsd_copy {
     struct tsd_copy_refused refused;
 };
 
-/** Is a metric chosen by --metric? */
-bool tsd_copy_chosen(const struct tsd_copy *c, struct ts_slice metric);
-/** Limits of a call of the remote store: ten minutes from now, and TSD_COPY_AWAY_MS without an answer. */
+/** Is a metric one of c->metrics? */
+bool tsd_copy_has(const struct tsd_copy *c, struct ts_slice metric);
+/** Limits of a call of the remote store: ten minutes from now, TSD_COPY_AWAY_MS without an answer, and Ctrl-C. */
 struct sto_remote_call tsd_copy_call(struct tsd_copy *c);
 /** Show the progress: until next_ms of the present metric. */
 void tsd_copy_show(struct tsd_copy *c, int64_t next_ms);
@@ -138,7 +141,7 @@ struct tsd_copy_reader {
     int (*slice)(void *arg, int64_t next_ms, struct ts_error *err);
     void *arg;
 };
-/** Fill c->metrics from the source. */
+/** Fill c->metrics from the source. Names whose ids cannot be read are left out and counted. TS_ENOTFOUND: a --metric matches none. */
 int tsd_copy_list(struct tsd_copy *c, struct ts_error *err);
 /** Read a metric from HBase, slice by slice, each with about four million points or an hour. */
 int tsd_copy_read_hbase(struct tsd_copy *c, struct ts_slice metric, int64_t from_ms,

@@ -14,8 +14,6 @@
 #include "tsd/meta/annotation.h"
 #include "tsd/meta/shared.h"
 
-#include <stdlib.h>
-
 #define TRIES      8                  /* of a change that other writers come before */
 #define NOTE_BYTES ((size_t)16 << 20) /* of a small cell, at most */
 #define FNV_BASE   0xcbf29ce484222325ull
@@ -94,11 +92,6 @@ struct visit {
     struct ts_error *err;
 };
 
-static int by_bytes(const void *a, const void *b)
-{
-    return ts_slice_cmp(*(const struct ts_slice *)a, *(const struct ts_slice *)b);
-}
-
 /* Does an annotation belong to what is copied? */
 static bool is_chosen(const struct tsd_copy *c, struct ts_slice remote_key)
 {
@@ -110,7 +103,7 @@ static bool is_chosen(const struct tsd_copy *c, struct ts_slice remote_key)
         return false;
     if (cell.series.metric.n == 0)
         return !tsd_args_has(c->args, "metric");
-    return bsearch(&cell.series.metric, c->metrics, c->n_metrics, sizeof *c->metrics, by_bytes) != NULL;
+    return tsd_copy_has(c, cell.series.metric);
 }
 
 static bool on_cell(void *arg, struct ts_slice key, struct ts_slice value)

@@ -1,7 +1,7 @@
 /*
- * copy_read.c - which metrics the source has, and their points, histograms and rollups on either side, in slices of time.
+ * copy_read.c - points, histograms and rollups of a metric on either side, in slices of time.
  *
- * Rollups   are listed and read like metrics of their own, by the names of their internal metrics
+ * Rollups   are read like metrics of their own, by the names of their internal metrics
  *
  * Slices    A slice begins at a point, so that times without points cost a few questions, whatever their length. The next one is
  *           twice as long while slices have few points, and half as long while they have many.
@@ -19,118 +19,11 @@
 #define CALL_NS      (600ll * 1000 * 1000 * 1000)
 #define HBASE_MAX_MS (UINT32_MAX * 1000ll + 999)
 #define SERIES_MAX   255 /* tags */
-#define NAME_BYTES   32  /* memory of a name beside its bytes */
 
 struct sto_remote_call tsd_copy_call(struct tsd_copy *c)
 {
     return (struct sto_remote_call){
         .deadline_ns = ts_clock_mono_ns() + CALL_NS, .memory = &c->memory, .is_query = true};
-}
-
-/* --- metrics --- */
-
-/* A list being filled. */
-struct listing {
-    struct tsd_copy *c;
-    int rc;
-    struct ts_error *err;
-};
-
-static bool add_metric(struct listing *l, struct ts_slice name)
-{
-    struct tsd_copy *c = l->c;
-    l->rc = ts_budget_take(&c->memory, name.n + NAME_BYTES, l->err);
-    if (l->rc == 0)
-        l->rc = ts_budget_grow(&c->memory, &c->metrics, &c->cap_metrics, c->n_metrics + 1, sizeof *c->metrics,
-                               l->err);
-    if (l->rc == 0)
-        c->metrics[c->n_metrics++] = (struct ts_slice){ts_arena_strndup(&c->names, name.p, name.n), name.n};
-    return l->rc == 0;
-}
-
-static bool on_metric(void *arg, struct ts_slice name)
-{
-    struct listing *l = arg;
-    return sto_name_internal(name) || !tsd_copy_chosen(l->c, name) || add_metric(l, name);
-}
-
-static void on_own_metric(void *arg, uint32_t id, struct ts_slice name)
-{
-    struct listing *l = arg;
-    (void)id;
-    if (l->rc == 0 && !sto_uid_deleted(name))
-        (void)on_metric(l, name);
-}
-
-/* The rollups of the folder that belong to the chosen metrics. */
-static int list_own_rollups(struct listing *l)
-{
-    const struct qry_internal_metric *list;
-    struct ts_arena arena;
-    size_t n;
-    ts_arena_init(&arena, 0);
-    qry_internal_list(sto_store_catalog(l->c->store), TS_SLICE_LIT(""), &arena, &list, &n);
-    for (size_t i = 0; i < n && l->rc == 0; i++)
-        if (list[i].parts.kind == STO_INTERNAL_ROLLUP && !sto_uid_deleted(list[i].parts.metric) &&
-            tsd_copy_chosen(l->c, list[i].parts.metric))
-            (void)add_metric(l, list[i].name);
-    ts_arena_release(&arena);
-    return l->rc;
-}
-
-static void add_rollup(struct listing *l, struct ts_slice metric, const char *spec)
-{
-    struct ts_buf name;
-    ts_buf_init(&name, 0);
-    sto_internal_name(&(struct sto_internal){STO_INTERNAL_ROLLUP, metric, ts_slice_str(spec)}, &name);
-    if (l->rc == 0)
-        (void)add_metric(l, ts_buf_get(&name));
-    ts_buf_release(&name);
-}
-
-/* The rollups that HBase may have of the n metrics that are listed: all that are configured. */
-static int list_rollups(struct listing *l, const struct sto_hbase_rollups *r, size_t n)
-{
-    char spec[128];
-    for (size_t i = 0; i < n && l->rc == 0; i++) {
-        struct ts_slice metric = l->c->metrics[i];
-        for (size_t k = 0; k < r->n; k++)
-            for (size_t id = 0; id <= STO_HBASE_MAX_FUNCTION; id++) {
-                const char *name = r->functions[id];
-                if (!name)
-                    continue;
-                name = strcmp(name, "squaresum") ? name : "squareSum"; /* as tsd writes it */
-                for (int pre = 0; pre < 2; pre++) {
-                    (void)snprintf(spec, sizeof spec, "%s-%s%s", r->intervals[k].text, name, pre ? ":" : "");
-                    add_rollup(l, metric, spec);
-                }
-            }
-        add_rollup(l, metric, ":");
-    }
-    return l->rc;
-}
-
-static int by_bytes(const void *a, const void *b)
-{
-    return ts_slice_cmp(*(const struct ts_slice *)a, *(const struct ts_slice *)b);
-}
-
-int tsd_copy_list(struct tsd_copy *c, struct ts_error *err)
-{
-    struct listing l = {.c = c, .err = err};
-    struct sto_remote_call call = tsd_copy_call(c);
-    const struct sto_hbase_rollups *rollups = c->set.opts.rollups;
-    if (c->to_hbase)
-        sto_uid_suggest(sto_store_catalog(c->store), STO_UID_METRIC, TS_SLICE_LIT(""), SIZE_MAX,
-                        on_own_metric, &l);
-    else
-        TS_TRY(c->remote->ops->suggest(c->remote, STO_REMOTE_METRIC, TS_SLICE_LIT(""), SIZE_MAX, &call,
-                                       on_metric, &l, err));
-    if (l.rc == 0 && rollups)
-        l.rc = c->to_hbase ? list_own_rollups(&l) : list_rollups(&l, rollups, c->n_metrics);
-    if (c->n_metrics)
-        qsort(c->metrics, c->n_metrics, sizeof *c->metrics, by_bytes);
-    return l.rc;
 }
 
 /* --- a side --- */

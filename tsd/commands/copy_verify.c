@@ -215,7 +215,7 @@ static int count_rollups(struct tsd_copy *c, uint64_t *out_n, struct ts_error *e
     ts_arena_init(&arena, 0);
     qry_internal_list(sto_store_catalog(c->store), TS_SLICE_LIT(""), &arena, &list, &n);
     for (size_t i = 0; i < n && rc == 0; i++)
-        if (list[i].parts.kind == STO_INTERNAL_ROLLUP && tsd_copy_chosen(c, list[i].parts.metric))
+        if (list[i].parts.kind == STO_INTERNAL_ROLLUP && tsd_copy_has(c, list[i].parts.metric))
             rc = tsd_copy_read_folder(c, list[i].name, c->from_ms, c->to_ms, &counter, err);
     ts_arena_release(&arena);
     return rc;
@@ -247,7 +247,7 @@ static void say_result(const struct tsd_copy *c, const struct report *r)
                 (unsigned long long)n_days);
     else
         tsd_say("all %llu days of %zu metrics are the same on both sides", (unsigned long long)n_days,
-                c->n_metrics);
+                c->n_names);
 }
 
 int tsd_copy_verify(struct tsd_copy *c, bool *out_same, struct ts_error *err)

@@ -95,7 +95,10 @@ static int result(const struct sto_hbase__batch *b, const struct sto_hbase__want
 {
     if (w->state == STO_HBASE__FULL)
         return sto_hbase__ids_full(b->c, out->kind, err);
-    out->rc = w->state == STO_HBASE__KNOWN ? 0 : w->state == STO_HBASE__ABSENT ? TS_ENOTFOUND : TS_EINVAL;
+    out->rc = w->state == STO_HBASE__KNOWN     ? 0
+              : w->state == STO_HBASE__ABSENT  ? TS_ENOTFOUND
+              : w->state == STO_HBASE__DAMAGED ? TS_ECORRUPT
+                                               : TS_EINVAL;
     if (b->names)
         out->name =
             out->rc == 0 ? (struct ts_slice){b->names->p + w->off, w->name.n} : (struct ts_slice){NULL, 0};
@@ -111,6 +114,7 @@ int sto_hbase_ids_names(struct sto_hbase_id_cache *c, struct sto_hbase_session *
     struct sto_hbase__batch b;
     bool by_id = what == STO_REMOTE_BY_ID;
     TS_TRY(sto_hbase__batch_init(&b, c, s, n, by_id ? names : NULL, err));
+    b.spares = what == STO_REMOTE_FIND_EACH;
     pthread_mutex_lock(&c->mu);
     for (size_t i = 0; i < n; i++)
         b.refs[i] = by_id ? sto_hbase__batch_id(&b, list[i].kind, list[i].id)

@@ -372,6 +372,24 @@ static void test_remote_ids__ids_of_another_width_are_refused(void **state)
     assert_non_null(strstr(err.text, "\"a\""));
 }
 
+/* FIND fails for all names of a call, FIND_EACH for the damaged one alone. */
+static void test_remote_ids__a_damaged_name_may_fail_alone(void **state)
+{
+    struct t_names *w = t_names_new(STO_REMOTE_TAGV, "w", 3);
+    (void)state;
+    t_make(w->list, w->n);
+    t_cache_renew();
+    schema.tagv_width = 4;
+    t_put_forward(STO_REMOTE_TAGV, w->list[1].name, 7);
+    schema.tagv_width = 3;
+    assert_int_equal(t_look_up(STO_REMOTE_FIND, w->list, w->n), TS_EBACKEND);
+    assert_int_equal(t_look_up(STO_REMOTE_FIND_EACH, w->list, w->n), 0);
+    assert_int_equal(w->list[0].rc, 0);
+    assert_int_equal(w->list[1].rc, TS_ECORRUPT);
+    assert_int_equal(w->list[2].rc, 0);
+    ts_free(w);
+}
+
 static void test_remote_ids__a_full_width_names_its_key(void **state)
 {
     struct t_names *w = t_names_new(STO_REMOTE_TAGV, "w", 10);
@@ -534,6 +552,7 @@ int main(void)
         TEST(a_lost_id_is_not_given_to_another_name),
         TEST(what_is_distrusted_is_read_again),
         TEST(ids_of_another_width_are_refused),
+        TEST(a_damaged_name_may_fail_alone),
         TEST(a_full_width_names_its_key),
         TEST(series_without_a_free_id_do_not_stop_others),
         TEST(threads_share_ids_and_waste_none),

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """tsd copy: a folder into the tables of a gateway (TSD_HBASE_GATEWAY=HOST:PORT, of a real HBase or the fake one), and back into another folder. All points and
 annotations arrive; a copy that was killed or lost HBase goes on; differences, histograms and other copies are reported. Tables are made with a prefix of their own."""
+import json
 import os
 import signal
 import struct
@@ -23,8 +24,10 @@ class SlowRelay(Relay):
     """Each piece that the gateway sends takes a while, so that a copy can be interrupted in its middle."""
 
     pause_s = 0.0
+    n_pieces = 0
 
     def passed(self, data):
+        self.n_pieces += 1
         time.sleep(self.pause_s)
 
 
@@ -89,6 +92,33 @@ def names(copy, g, uid, folder):
         check("the progress file has gone", os.path.exists(folder + ".copy"), False)
     put_cell(g, uid, b"cp.m01", b"metrics", good, b"id")
     check("all of them again", copy(*words)[0], 0)
+
+
+def rollups(copy, tsd, g, relay, config, folder):  # pylint: disable=too-many-arguments,too-many-positional-arguments
+    """Functions of rollups are read like metrics, and cost few requests: the time of the first point of one is a good guess for the others."""
+    functions = ("sum", "count", "min", "max")
+    interval = lambda name, text, span, **more: dict(table=PREFIX + "r" + name, preAggregationTable=PREFIX + "p" + name, interval=text, rowSpan=span, **more)
+    first = dict(interval("", "1m", "1h", defaultInterval=True), table=PREFIX + "tsdb")
+    with open(config, encoding="utf-8") as f:
+        keys = f.read()
+    with open(config, "a", encoding="utf-8") as f:
+        f.write("rollups = true\nrollups_config = %s\n" % json.dumps({"aggregationIds": {name: i + 1 for i, name in enumerate(functions)}, "intervals": [first, interval("1h", "1h", "1d")]}))
+    for name in ("p", "r1h", "p1h"):
+        g.create(PREFIX + name, ["t"])
+    path = os.path.join(folder, "rollups")
+    with open(path, "w", encoding="utf-8") as f:
+        f.writelines("rollup 1h-%s cp.r %d %d host=a\n" % (name, T0 + hour * 3600, hour) for name in functions for hour in range(48))
+    code, _, err = tsd("import", "--data", path + ".one", path)
+    check("import of rollups", (code, err if code else ""), (0, ""))
+    for words in (("--from", path + ".one", "--to", "hbase"), ("--from", "hbase", "--to", path + ".two")):
+        relay.n_pieces = 0
+        code, out, err = copy(*words, "--metric", "cp.r")
+        check("rollups are copied", (code, err if code else "", len(out.splitlines())), (0, "", 3 * len(functions)))
+        holds("of one metric", "all 12 days of 1 metrics are the same" in err, err)
+        holds("with few requests", relay.n_pieces < 900, relay.n_pieces)
+    g.drop_all([PREFIX + name for name in ("p", "r1h", "p1h")])
+    with open(config, "w", encoding="utf-8") as f:
+        f.write(keys)
 
 
 def main():
@@ -179,6 +209,9 @@ def main():
     check("what would be copied", (code, len(out.splitlines()), out.splitlines()[0]), (0, N_METRICS, "cp.m00\t2 series\t2013-01-01 to 2013-10-28"))
     code, _, state = interrupt(lambda p: p.send_signal(signal.SIGKILL), *in_words)
     check("killed on the way back", (code, os.path.exists(state)), (-signal.SIGKILL, True))
+    code, said, state = interrupt(lambda p: p.send_signal(signal.SIGINT), *in_words)
+    check("Ctrl-C ends it, and what was copied is recorded", (code, os.path.exists(state)), (1, True))
+    holds("and says how to go on", "the copy is not complete; the same command continues it" in said, said)
     code, out, err = copy(*in_words)
     check("copied back", (code, err if code else "", len(out.splitlines())), (0, "", N_METRICS * 4))
     holds("with annotations", "all 4 annotations are the same on both sides" in err, err)
@@ -194,6 +227,7 @@ def main():
     check("copied once more", copy(*in_words)[0], 0)
 
     names(copy, g, tables[1], two)
+    rollups(copy, tsd, g, relay, config, work.name)
     histograms(tsd, copy, g, tables[0], key, one, two)
     g.drop_all(tables)
     work.cleanup()

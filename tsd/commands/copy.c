@@ -16,6 +16,7 @@
 #include "tsd/ingest/histogram.h"
 #include "tsd/server.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #define LISTED_ROWS 20 /* that were not copied */
@@ -82,6 +83,14 @@ void tsd_copy_show(struct tsd_copy *c, int64_t next_ms)
     else if (next_ms > from && now > from)
         part = (double)(next_ms - from) / (double)(now - from);
     tsd_progress_set(&c->bar, c->at * TSD_COPY_STEPS + (uint64_t)(part * TSD_COPY_STEPS), c->n_points);
+}
+
+int tsd_copy_turn(struct tsd_copy *c, struct ts_error *err)
+{
+    tsd_progress_set(&c->bar, c->bar.done_bytes, c->n_points);
+    return c->interrupted && atomic_load_explicit(c->interrupted, memory_order_relaxed)
+               ? ts_error_set(err, TS_ECANCELLED, "it was interrupted")
+               : 0;
 }
 
 void tsd_copy_print_metric(struct ts_slice metric, struct ts_buf *out)
@@ -177,6 +186,7 @@ static int open_stores(struct tsd_copy *c, bool writes, struct ts_error *err)
     TS_TRY(tsd_hbase_probe(&c->set, err));
     c->set.opts.access.away_ms = TSD_COPY_AWAY_MS;
     TS_TRY(sto_hbase_open(&c->set.opts, &c->remote, err));
+    c->interrupted = tsd_hbase_interrupted();
     if (!there && !writes && !c->to_hbase)
         return 0;
     enum tsd_local how = c->to_hbase || !writes ? TSD_LOCAL_READ : TSD_LOCAL_CREATE;
@@ -212,7 +222,11 @@ static int copy(struct tsd_copy *c, bool *out_same, struct ts_error *err)
         }
         say_copied(c);
     }
-    return tsd_copy_verify(c, out_same, err);
+    int rc = tsd_copy_verify(c, out_same, err);
+    if (rc < 0 && !compares)
+        ts_error_wrap(err, "everything was copied, but both sides were not compared to the end, which the "
+                           "same command does");
+    return rc;
 }
 
 static int run(struct tsd_copy *c)

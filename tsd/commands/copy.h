@@ -11,8 +11,8 @@
  *   copy_verify.c  both sides compared, the report; --dry-run
  *   copy_notes.c   annotations
  *
- * A metric is copied in slices of time, in the order of time. After a slice is safe in the destination, a line in the progress
- * file says so; a copy that is started again begins behind it. What is copied twice changes nothing: a point replaces the
+ * A metric is copied in slices of time, in the order of time. About once a second what was copied is made safe in the destination, and then a
+ * line for each slice in the progress file says so; a copy that is started again begins behind it. What is copied twice changes nothing: a point replaces the
  * one at its time.
  *
  * Threads    the main thread, but rows that HBase reports come from threads of it, one at a time
@@ -65,10 +65,14 @@ int tsd_copy_state_open(const char *dir, const char *what, bool fresh, struct ts
                         struct ts_error *err);
 /** Up to which time (exclusive) a metric was copied by copies that began at from_ms; from_ms if nothing was. */
 int64_t tsd_copy_state_next(const struct tsd_copy_state *s, struct ts_slice metric, int64_t from_ms);
-/** Record that a metric was copied from from_ms until next_ms (exclusive). On disk when 0 is returned. */
+/** Record that a metric was copied from from_ms until next_ms (exclusive); in the file after tsd_copy_state_sync. */
 int tsd_copy_state_set(struct tsd_copy_state *s, struct ts_slice metric, int64_t from_ms, int64_t next_ms,
                        struct ts_error *err);
-/** Close it; done: the copy is complete, remove the file. NULL is ignored. */
+/** Has something that was recorded not been in the file for a second? */
+bool tsd_copy_state_is_due(const struct tsd_copy_state *s);
+/** Put all that was recorded into the file; everything of it must be safe in the destination. On disk when 0 is returned. */
+int tsd_copy_state_sync(struct tsd_copy_state *s, struct ts_error *err);
+/** Close it without what was not synced; done: the copy is complete, remove the file. NULL is ignored. */
 void tsd_copy_state_close(struct tsd_copy_state *s, bool done);
 
 /* --- a run --- */
@@ -91,9 +95,10 @@ struct tsd_copy {
     int64_t from_ms, to_ms; /* --start, --end; inclusive */
 
     struct tsd_hbase_settings set;
-    struct ts_budget memory;   /* hbase_memory_bytes */
-    struct sto_remote *remote; /* HBase */
-    struct sto_store *store;   /* NULL: --dry-run into a folder that does not exist */
+    struct ts_budget memory;         /* hbase_memory_bytes */
+    struct sto_remote *remote;       /* HBase */
+    const _Atomic bool *interrupted; /* by Ctrl-C; NULL: not yet noticed */
+    struct sto_store *store;         /* NULL: --dry-run into a folder that does not exist */
     struct tsd_copy_state *state;
 
     /* owned, names in names: the selected ones of the source, and internal ones of their rollups, in byte order */
@@ -103,6 +108,7 @@ struct tsd_copy {
     uint64_t n_left_out; /* metrics that cannot be read, or written; said on standard error */
     size_t at;           /* metric being copied or compared */
     int64_t first_ms;    /* time of its first slice */
+    int64_t first_hour;  /* that was found last, of whatever metric: a guess for the next one */
     struct ts_arena names;
 
     struct tsd_progress bar;
@@ -119,6 +125,8 @@ bool tsd_copy_has(const struct tsd_copy *c, struct ts_slice metric);
 struct sto_remote_call tsd_copy_call(struct tsd_copy *c);
 /** Show the progress: until next_ms of the present metric. */
 void tsd_copy_show(struct tsd_copy *c, int64_t next_ms);
+/** The same within a slice, whose points are counted; TS_ECANCELLED after Ctrl-C. */
+int tsd_copy_turn(struct tsd_copy *c, struct ts_error *err);
 /** Is a row the bucket that every histogram has, so that its points are as many as the histograms of the series? */
 bool tsd_copy_is_every(const struct sto_remote_row *row);
 /** Append the name of a metric, of an internal one as "m (rollups 1h-sum)". */

@@ -1,7 +1,7 @@
 /*
  * copy_in.c - tsd copy from HBase into a folder.
  *
- * A slice is written into the log of the store and synced before the progress file says that it was copied. Points are written
+ * Slices are written into the log of the store, which is synced before the progress file says that they were copied. Points are written
  * as they come; those of a slice that was not finished are written again, which changes nothing.
  *
  * Threads    the store runs its writer; the thread that reports a row fills its batch
@@ -146,15 +146,23 @@ static int on_global(void *arg, const struct sto_remote_note *note, size_t pos, 
     return on_note(arg, note, err);
 }
 
+/* What was recorded is on disk, and then that it was copied. */
+static int save(struct in *in, struct ts_error *err)
+{
+    sto_writer_turn(in->writer);
+    TS_TRY(sto_flush(in->c->store, STO_LEVEL_DISK, err));
+    TS_TRY(sto_cell_sync(in->c->store, err));
+    return tsd_copy_state_sync(in->c->state, err);
+}
+
 static int on_slice(void *arg, int64_t next_ms, struct ts_error *err)
 {
     struct in *in = arg;
     struct tsd_copy *c = in->c;
     sto_writer_turn(in->writer);
-    TS_TRY(sto_flush(c->store, STO_LEVEL_DISK, err));
-    TS_TRY(sto_cell_sync(c->store, err));
     tsd_copy_show(c, next_ms);
-    return tsd_copy_state_set(c->state, c->metrics[c->at], c->from_ms, next_ms, err);
+    TS_TRY(tsd_copy_state_set(c->state, c->metrics[c->at], c->from_ms, next_ms, err));
+    return tsd_copy_state_is_due(c->state) ? save(in, err) : 0;
 }
 
 int tsd_copy_in(struct tsd_copy *c, struct ts_error *err)
@@ -171,6 +179,8 @@ int tsd_copy_in(struct tsd_copy *c, struct ts_error *err)
             rc = tsd_copy_read_hbase(c, metric, from_ms, &reader, err);
         tsd_copy_show(c, INT64_MAX);
     }
+    int saved = save(&in, rc == 0 ? err : NULL); /* also what was copied before an error */
+    rc = rc < 0 ? rc : saved;
     if (rc == 0)
         rc = tsd_copy_notes_global(c, on_global, &in, err);
     if (rc == 0)

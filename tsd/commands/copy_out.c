@@ -1,8 +1,8 @@
 /*
  * copy_out.c - tsd copy from a folder into HBase.
  *
- * Rows are collected in a load, which is sent in shipments of rows of similar hours while the next load is being read. A slice is recorded in the
- * progress file when all its shipments were acknowledged.
+ * Rows are collected in a load, which is sent in shipments of rows of similar hours while the next load is being read. Slices are recorded in the
+ * progress file when all their shipments were acknowledged.
  *
  * Fresh     Where HBase has no point of the metric in the time of a slice, its rows are put without a look. Otherwise, so also after a
  *           copy was killed within the slice, each row is read and merged with what is there: the value of the folder replaces another
@@ -217,13 +217,20 @@ static int on_bucket(void *arg, const struct sto_remote_row *row, struct ts_erro
     return add_row(o, row, err);
 }
 
+/* What was recorded is acknowledged, and then said to be copied. */
+static int save(struct out *o, struct ts_error *err)
+{
+    TS_TRY(send_all(o, err));
+    return tsd_copy_state_sync(o->c->state, err);
+}
+
 static int on_slice(void *arg, int64_t next_ms, struct ts_error *err)
 {
     struct out *o = arg;
     struct tsd_copy *c = o->c;
-    TS_TRY(send_all(o, err));
     tsd_copy_show(c, next_ms);
-    return tsd_copy_state_set(c->state, c->metrics[c->at], c->from_ms, next_ms, err);
+    TS_TRY(tsd_copy_state_set(c->state, c->metrics[c->at], c->from_ms, next_ms, err));
+    return tsd_copy_state_is_due(c->state) ? save(o, err) : 0;
 }
 
 /* --- the copy --- */
@@ -268,6 +275,8 @@ int tsd_copy_out(struct tsd_copy *c, struct ts_error *err)
             rc = tsd_copy_read_slices(c, metric, from_ms, &reader, err);
         tsd_copy_show(c, INT64_MAX);
     }
+    if (rc == 0)
+        rc = save(&o, err);
     end(&o);
     return rc < 0 ? rc : tsd_copy_notes_out(c, err);
 }

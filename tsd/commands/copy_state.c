@@ -9,12 +9,14 @@
  */
 #include "base/cut.h"
 #include "base/mem.h"
+#include "base/time.h"
 #include "tsd/commands/copy.h"
 
 #include <stdlib.h>
 
 #define FIRST_LINE     "tsd copy 1 "
 #define MAX_FILE_BYTES ((size_t)1 << 30)
+#define SYNC_NS        1000000000ll /* between two syncs: rollups have many metrics with few points */
 
 /* A line. */
 struct mark {
@@ -29,6 +31,8 @@ struct tsd_copy_state {
     char *text;         /* as it was read; names of marks lie in it */
     struct mark *marks; /* sorted: one for each metric */
     size_t n_marks;
+    struct ts_buf pending; /* lines that are not in the file yet */
+    int64_t due_ns;        /* monotonic: when they should be */
 };
 
 static int compare(const void *pa, const void *pb)
@@ -110,6 +114,7 @@ int tsd_copy_state_open(const char *dir, const char *what, bool fresh, struct ts
     struct tsd_copy_state *s = ts_xcalloc(1, sizeof *s);
     size_t n = strlen(dir);
     *out = NULL;
+    ts_buf_init(&s->pending, 0);
     while (n > 1 && dir[n - 1] == '/')
         n--;
     char *base = ts_xmalloc(n + 1);
@@ -146,14 +151,27 @@ int64_t tsd_copy_state_next(const struct tsd_copy_state *s, struct ts_slice metr
 int tsd_copy_state_set(struct tsd_copy_state *s, struct ts_slice metric, int64_t from_ms, int64_t next_ms,
                        struct ts_error *err)
 {
-    struct ts_buf line;
     if (memchr(metric.p, '\n', metric.n)) /* copied again the next time */
         return 0;
-    ts_buf_init(&line, 0);
-    ts_buf_printf(&line, "%lld %lld %.*s\n", (long long)from_ms, (long long)next_ms, (int)metric.n, metric.p);
-    int rc = append(s, ts_buf_get(&line), err);
-    ts_buf_release(&line);
-    return rc;
+    if (s->pending.n == 0)
+        s->due_ns = ts_clock_mono_ns() + SYNC_NS;
+    return ts_buf_printf(&s->pending, "%lld %lld %.*s\n", (long long)from_ms, (long long)next_ms,
+                         (int)metric.n, metric.p) < 0
+               ? ts_error_set(err, TS_ENOMEM, "there is no memory for the progress of the copy")
+               : 0;
+}
+
+bool tsd_copy_state_is_due(const struct tsd_copy_state *s)
+{
+    return s->pending.n && ts_clock_mono_ns() >= s->due_ns;
+}
+
+int tsd_copy_state_sync(struct tsd_copy_state *s, struct ts_error *err)
+{
+    if (s->pending.n)
+        TS_TRY(append(s, ts_buf_get(&s->pending), err));
+    ts_buf_clear(&s->pending);
+    return 0;
 }
 
 void tsd_copy_state_close(struct tsd_copy_state *s, bool done)
@@ -164,6 +182,7 @@ void tsd_copy_state_close(struct tsd_copy_state *s, bool done)
         (void)ts_fs_real()->close(s->file, NULL);
     if (done)
         (void)ts_fs_real()->unlink(ts_fs_real(), s->path, NULL);
+    ts_buf_release(&s->pending);
     ts_free(s->marks);
     ts_free(s->text);
     ts_free(s->path);

@@ -30,6 +30,8 @@
 /** Does one of the gateways answer? TS_EBACKEND and the like: none does, which *err says; at the start of a command somebody has mistyped the
  * address. */
 int tsd_hbase_probe(const struct tsd_hbase_settings *set, struct ts_error *err);
+/** From now on the first Ctrl-C sets a flag, which is returned, for calls to be cancelled by; a second one ends the program. */
+const _Atomic bool *tsd_hbase_interrupted(void);
 /** Keys of args->conf and these options.
  *  @param memory  [out] the account of hbase_memory_bytes; outlives set and what is opened with it
  *  @return 0; TS_EINVAL with one sentence. set is released with tsd_hbase_settings_release */

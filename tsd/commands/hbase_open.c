@@ -23,6 +23,13 @@ static void on_signal(int number)
     atomic_store(&interrupted, true);
 }
 
+const _Atomic bool *tsd_hbase_interrupted(void)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    (void)sigaction(SIGINT, &action, NULL); /* a second one ends the program at once */
+    return &interrupted;
+}
+
 int tsd_hbase_set_keys(const struct tsd_args *args, struct ts_conf *conf, struct ts_error *err)
 {
     static const char *const keys[][2] = {{"gateways", "hbase_gateways"},
@@ -107,8 +114,7 @@ int tsd_hbase_tables_open(struct tsd_hbase_tables *t, const struct tsd_args *arg
         tsd_hbase_tables_close(t);
         return rc;
     }
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-    (void)sigaction(SIGINT, &action, NULL); /* a second one ends the program at once */
+    (void)tsd_hbase_interrupted();
     return 0;
 }
 

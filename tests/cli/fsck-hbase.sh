@@ -1,6 +1,8 @@
 # Wrong usage of what works on HBase's tables; what they find is in tests/integration/hbase_fsck.py.
 tsd fsck --hbase --gateways 127.0.0.1:1,127.0.0.1:2
 tsd fsck --hbase --data data
+tsd fsck --hbase --repair
+tsd fsck --hbase everything
 tsd fsck --data data --fix
 tsd fsck --hbase --gateways 127.0.0.1:1 --delete values,all,everything
 tsd fsck --hbase --gateways 127.0.0.1:1 --duplicates both

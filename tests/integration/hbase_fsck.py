@@ -10,7 +10,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "hbase"))
-from metakit import check, end
+from metakit import check, end, holds
 from thrift2 import I64, LIST, STRING, STRUCT, Gateway, field, list_of, struct_of, text
 
 PREFIX = "tsd_fsck_%d_" % os.getpid()
@@ -101,10 +101,22 @@ def main():
     put(g, uid, b"lost", b"id", b"metrics", b"\0\0\x07")
     put(g, uid, b"\0", b"id", b"tagv", struct.pack(">q", 0))
     code, out, err = tsd("uid", "fsck")
-    check("damage of names", (code, out, err), (3, "damage: no_reverse: The id of the name \"lost\" has no name.\ndamage: counter_low: The counter is 2, but there is the id 7.\n5 names analyzed\n"
+    check("damage of names", (code, out, err), (3, "damage: no_reverse: metrics: The id 000007 of the name \"lost\" has no name.\ndamage: counter_low: metrics: The counter is 2, but there is the id 7.\n5 names analyzed\n"
                                                    "2 errors found.\n", "tsd: tsd uid fsck fix --hbase corrects them\n"))
     check("is repaired", tsd("uid", "fsck", "fix")[0::2], (0, ""))
     check("and has gone", tsd("uid", "fsck")[0], 0)
+    put(g, uid, b"dam", b"id", b"metrics", b"\0\6")
+    put(g, uid, b"\0\0\6", b"name", b"metrics", b"dam")
+    put(g, uid, b"web\xf7\n", b"id", b"tagv", b"\0\2")
+    code, out, err = tsd("uid", "fsck")
+    check("entries are named", (code, sorted(out.splitlines()[:3])), (3, ["damage: no_forward: metrics: The name \"dam\" of the id 000006 has 0006, which is no id."] +
+          ["damage: uid_length: %s: What the name \"%s\" has is no id, %s: an id has 2 bytes, but those of %s have 3." % words for words in (("metrics", "dam", "0006", "metrics"), ("tagv", "web\xf7?", "0002", "tag values"))]))
+    holds("with what mends them", "tsd uid fsck fix --hbase corrects the others" in err and "2 ids have another length" in err, err)
+    holds("fsck says so, too", "3 faults; --fix repairs 1, no option repairs 2\n" in tsd("fsck")[1], tsd("fsck"))
+    holds("what no option repairs is left", "1 error is left" in tsd("uid", "fsck", "fix")[2])
+    check("an id that still shows its name is given back", tsd("uid", "dam")[1], "metrics dam: [0, 0, 6]\n")
+    check("a damaged name is deleted", tsd("uid", "delete", "tagv", "web\xf7\n")[0] + tsd("uid", "delete", "metrics", "dam")[0], 0)
+    check("and nothing is left of both", tsd("uid", "fsck")[0], 0)
 
     # damage of rows
     good = {(b"t", b"\0\0"): b"\x07", (b"t", b"\x00\x10\x00\x20"): b"\x01\x02\0"}
@@ -150,7 +162,8 @@ def main():
     check("with all points", dict(g.scan(data)), {KEY: {(b"t", b"\0\x0b\0\x10"): bytes.fromhex("408666660100")}, other: {(b"t", b"\0\0\0\x10\0\x20"): b"\x07\x01\x02\0"}})
 
     # wrong usage
-    for words, said in ((("--duplicates", "both"), "--duplicates is newest or oldest"), (("--delete", "all,x"), "is none of values"), (("--data", "x"), "needs --data DIR or --hbase"),
+    for words, said in ((("--duplicates", "both"), "--duplicates is newest or oldest"), (("--delete", "all,x"), "is none of values"), (("--data", "x"), "--data a folder: give only one of the two"),
+                        (("--repair",), "--repair belongs to --data; with --hbase, --fix repairs"),
                         (("--from", "x"), "x"), (("--format", "xml"), "--format is text|json")):
         code, out, err = tsd("fsck", *words)
         check("wrong usage: %s" % (words,), (code, said in err), (2, True))

@@ -21,7 +21,8 @@
 
 const struct ts_opt tsd_fsck_opts[] = {
     {.name = "data", .arg = "DIR", .help = "The folder of the store; no daemon may use it."},
-    {.name = "repair", .help = "Repair the store. Damaged files are moved to DIR/damaged."},
+    {.name = "repair",
+     .help = "Repair the store of --data. Damaged files are moved to DIR/damaged. With --hbase, use --fix."},
     {.name = "hbase",
      .help = "Instead of a folder, check OpenTSDB's tables in HBase, while they are in use. The following "
              "options belong to it."},
@@ -217,8 +218,10 @@ int tsd_fsck_run(const struct tsd_args *args)
     for (size_t i = 0; i < sizeof of_hbase / sizeof *of_hbase; i++)
         if (tsd_args_has(args, of_hbase[i]))
             return tsd_usage(args, "--%s belongs to --hbase", of_hbase[i]);
-    if (!dir || args->n_words)
-        return tsd_usage(args, "fsck needs --data DIR or --hbase, and takes no words");
+    if (args->n_words)
+        return tsd_usage(args, "fsck takes options only, not \"%s\"", args->words[0]);
+    if (!dir)
+        return tsd_usage(args, "fsck needs --data DIR or --hbase");
     int bad;
     if (tsd_args_choice(args, "format", "text|json|markdown", &bad))
         return bad;

@@ -67,7 +67,7 @@ static int take_fixes(const struct tsd_args *args, unsigned *out, struct ts_erro
 {
     const char *which = tsd_args_get(args, "duplicates"), *deletes = tsd_args_get(args, "delete");
     unsigned newest = STO_HBASE_FIX | STO_HBASE_FIX_NEWEST;
-    *out = tsd_args_has(args, "fix") || tsd_args_has(args, "repair") ? STO_HBASE_FIX : 0;
+    *out = tsd_args_has(args, "fix") ? STO_HBASE_FIX : 0;
     if (tsd_args_has(args, "fix-all"))
         *out = newest | STO_HBASE_DELETE_ALL | STO_HBASE_COMPACT;
     if (tsd_args_has(args, "compact"))
@@ -210,6 +210,43 @@ static bool is_misread(const struct run *r)
     return n_odd >= STO_HBASE_SAMPLE_MIN && n_odd > r->res.n_rows / 2;
 }
 
+/* Faults that are left, and the options that repair them, but for those that were given: they have done what they can. */
+static void put_advice(struct run *r, uint64_t left)
+{
+    static const struct {
+        unsigned fixes;
+        const char *option;
+    } options[] = {
+        {STO_HBASE_FIX, "--fix"},
+        {STO_HBASE_FIX_NEWEST | STO_HBASE_FIX_OLDEST, "--duplicates newest or oldest"},
+        {STO_HBASE_DELETE_VALUES, "--delete values"},
+        {STO_HBASE_DELETE_COLUMNS, "--delete columns"},
+        {STO_HBASE_DELETE_ROWS, "--delete rows"},
+        {STO_HBASE_DELETE_ORPHANS, "--delete orphans"},
+        {STO_HBASE_DELETE_UNKNOWN, "--delete unknown"},
+        {0, "no option"},
+    };
+    ts_buf_printf(&r->out, "%s%" PRIu64 " fault%s", r->opts.fixes ? "repaired, but " : "", left,
+                  left == 1 ? "" : "s");
+    if (r->opts.fixes)
+        ts_buf_str(&r->out, left == 1 ? " is left" : " are left");
+    const char *between = "; ";
+    for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
+        uint64_t n = 0;
+        for (unsigned i = 0; i < STO_HBASE_N_FAULTS; i++) {
+            unsigned fixes = sto_hbase_fault_fixes(i);
+            if (!sto_hbase_fault_is_note(i) && !(fixes & r->opts.fixes) &&
+                (fixes ? fixes & options[k].fixes : !options[k].fixes))
+                n += r->res.n_found[i] - r->res.n_fixed[i];
+        }
+        if (n) {
+            ts_buf_printf(&r->out, "%s%s repairs %" PRIu64, between, options[k].option, n);
+            between = ", ";
+        }
+    }
+    ts_buf_char(&r->out, '\n');
+}
+
 static void put_text_summary(struct run *r)
 {
     char n[5][32];
@@ -236,13 +273,8 @@ static void put_text_summary(struct run *r)
                    "most rows have keys that do not fit hbase_salt_width, hbase_salt_buckets and the widths "
                    "of ids: it is likelier that these "
                    "are not the numbers with which the tables were made; repair nothing before you know\n");
-    else if (!r->opts.fixes)
-        ts_buf_printf(&r->out, "%" PRIu64 " fault%s; run it again with --fix\n", damage,
-                      damage == 1 ? "" : "s");
     else if (left)
-        ts_buf_printf(&r->out,
-                      "repaired, but %" PRIu64 " fault%s left; tsd help fsck says which options repair it\n",
-                      left, left == 1 ? " is" : "s are");
+        put_advice(r, left);
     else
         ts_buf_str(&r->out, "repaired\n");
 }
@@ -332,8 +364,13 @@ int tsd_fsck_hbase_run(const struct tsd_args *args)
                     .verbose = tsd_args_has(args, "verbose")};
     struct ts_error err = {0};
     uint64_t left;
-    if (tsd_args_has(args, "data") || args->n_words)
-        return tsd_usage(args, "fsck needs --data DIR or --hbase, and takes no words");
+    if (tsd_args_has(args, "data"))
+        return tsd_usage(args,
+                         "--hbase checks tables of HBase and --data a folder: give only one of the two");
+    if (tsd_args_has(args, "repair"))
+        return tsd_usage(args, "--repair belongs to --data; with --hbase, --fix repairs what loses no point");
+    if (args->n_words)
+        return tsd_usage(args, "fsck takes options only, not \"%s\"", args->words[0]);
     int bad;
     if (tsd_args_choice(args, "format", "text|json|markdown", &bad))
         return bad;

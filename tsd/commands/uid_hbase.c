@@ -225,10 +225,44 @@ static int uid_delete(struct run *r, struct ts_error *err)
 
 /* --- check --- */
 
+/* The kind of an entry; texts name the entry, except for a row that cannot be read. */
 static void on_found(void *arg, const struct sto_hbase_found *f)
 {
     struct run *r = arg;
-    ts_buf_printf(&r->out, "%s: %s: %s\n", f->is_note ? "note" : "damage", f->name, f->text);
+    ts_buf_printf(&r->out, "%s: %s: ", f->is_note ? "note" : "damage", f->name);
+    for (unsigned k = 0; k < N_KINDS; k++)
+        if (ts_slice_is(f->column, kind_names[k]))
+            ts_buf_printf(&r->out, "%s: ", kind_names[k]);
+    if (!f->column.p) {
+        ts_buf_str(&r->out, "row ");
+        for (size_t i = 0; i < f->row.n; i++)
+            ts_buf_printf(&r->out, "%02X", (unsigned)(uint8_t)f->row.p[i]);
+        ts_buf_str(&r->out, ": ");
+    }
+    ts_buf_printf(&r->out, "%s\n", f->text);
+}
+
+/* What corrects the errors that are left. */
+static int say_left(const struct sto_hbase_check_opts *opts, const struct sto_hbase_check_result *res,
+                    uint64_t left, struct ts_error *err)
+{
+    uint64_t n_lengths = res->n_found[STO_HBASE_UID_LENGTH], n_fixable = 0;
+    char lengths[200] = "";
+    for (unsigned i = 0; i < STO_HBASE_N_FAULTS; i++)
+        if (!sto_hbase_fault_is_note(i) && (sto_hbase_fault_fixes(i) & STO_HBASE_FIX))
+            n_fixable += res->n_found[i] - res->n_fixed[i];
+    if (n_lengths)
+        (void)snprintf(lengths, sizeof lengths,
+                       "%llu ids have another length than hbase_metric_width, hbase_tagk_width or "
+                       "hbase_tagv_width, which fix does not correct",
+                       (unsigned long long)n_lengths);
+    if (opts->fixes & STO_HBASE_FIX)
+        return ts_error_set(err, TS_ECORRUPT, "%llu error%s left%s%s", (unsigned long long)left,
+                            left == 1 ? " is" : "s are", *lengths ? "; " : "", lengths);
+    if (!n_fixable)
+        return ts_error_set(err, TS_ECORRUPT, "%s", lengths);
+    return ts_error_set(err, TS_ECORRUPT, "tsd uid fsck fix --hbase corrects %s%s%s",
+                        n_fixable < left ? "the others" : "them", *lengths ? "; " : "", lengths);
 }
 
 static int uid_fsck(struct run *r, struct ts_error *err)
@@ -256,9 +290,7 @@ static int uid_fsck(struct run *r, struct ts_error *err)
         ts_buf_str(&r->out, "No errors found.\n");
     if (!left)
         return 0;
-    return opts.fixes & STO_HBASE_FIX
-               ? ts_error_set(err, TS_ECORRUPT, "%llu errors are left", (unsigned long long)left)
-               : ts_error_set(err, TS_ECORRUPT, "tsd uid fsck fix --hbase corrects them");
+    return say_left(&opts, &res, left, err);
 }
 
 /* --- metadata and trees --- */

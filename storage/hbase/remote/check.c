@@ -19,7 +19,7 @@
 
 #define AWAY_NS      (5 * 60 * 1000000000ll) /* HBase may be away for so long */
 #define MOST_THREADS 16
-#define TEXT_BYTES   300
+#define TEXT_BYTES   500
 
 /* --- faults --- */
 

@@ -14,6 +14,8 @@
 
 #include "base/text.h"
 #include "storage/hbase/bigendian.h"
+#include "storage/hbase/limits.h"
+#include "storage/hbase/rowkey.h"
 #include "storage/hbase/uidtable.h"
 
 #include <string.h>
@@ -21,6 +23,7 @@
 #define N_KINDS        (STO_REMOTE_TAGV + 1)
 #define COUNTER_ROUNDS 5
 #define RANDOM_FACTOR  16 /* ids so much larger than their number were not counted up */
+#define SHOWN_BYTES    60 /* of a name, or of an id, in a text */
 
 /* A mapping of a page; slices point into the page. */
 struct mapping {
@@ -35,7 +38,8 @@ struct ids {
     struct mapping *list;
     size_t n, cap;
     uint64_t max_id[N_KINDS], n_ids[N_KINDS];
-    struct ts_buf value; /* of a cell */
+    struct ts_buf value;  /* of a cell */
+    struct ts_slice last; /* row of the page */
 };
 
 static const char *table_of(const struct ids *x)
@@ -62,6 +66,37 @@ static void count(struct ids *x, uint64_t *counter)
 
 #define FOUND(X, FAULT, M, ...)                                                                              \
     sto_hbase__found((X)->c->x, FAULT, table_of(X), (M)->row, sto_hbase_uid_qualifier((M)->kind), __VA_ARGS__)
+
+/* The bytes of a name, or of an id, for a text. */
+struct shown {
+    char text[2 * SHOWN_BYTES + sizeof "..."];
+};
+
+/* A name in UTF-8, whose control characters would break lines. */
+static struct shown name_of(struct ts_slice bytes)
+{
+    struct shown s = {""};
+    char *p = s.text;
+    for (size_t i = 0; i < bytes.n && i < SHOWN_BYTES; i++) {
+        uint8_t c = (uint8_t)bytes.p[i];
+        bool is_control = c < 0x20 || (c >= 0x7f && c < 0xa0);
+        if (c >= 0xa0)
+            *p++ = (char)(0xc0 | c >> 6);
+        *p++ = is_control ? '?' : c < 0x80 ? (char)c : (char)(0x80 | (c & 0x3f));
+    }
+    memcpy(p, bytes.n > SHOWN_BYTES ? "..." : "", bytes.n > SHOWN_BYTES ? 4 : 1);
+    return s;
+}
+
+/* An id in hexadecimal digits. */
+static struct shown id_of(struct ts_slice bytes)
+{
+    struct shown s = {""};
+    size_t n = bytes.n < SHOWN_BYTES ? bytes.n : SHOWN_BYTES;
+    sto_hbase_hex_print((struct ts_slice){bytes.p, n}, s.text);
+    memcpy(s.text + 2 * n, n < bytes.n ? "..." : "", n < bytes.n ? 4 : 1);
+    return s;
+}
 
 /* The result of a repair. */
 static int repaired(struct ids *x, enum sto_hbase_fault fault, int rc)
@@ -114,7 +149,8 @@ static int judge_forward(struct ids *x, const struct mapping *m, struct ts_error
         return 0;
     }
     if (rc == 0) {
-        FOUND(x, STO_HBASE_NO_REVERSE, m, "The id of the name \"%.*s\" has no name.", TS_SHOWN(m->row, 80));
+        FOUND(x, STO_HBASE_NO_REVERSE, m, "The id %s of the name \"%s\" has no name.", id_of(m->value).text,
+              name_of(m->row).text);
         return fixes(x, STO_HBASE_FIX)
                    ? repaired(x, STO_HBASE_NO_REVERSE, change(x, &back, none, m->row, 0, err))
                    : 0;
@@ -126,14 +162,15 @@ static int judge_forward(struct ids *x, const struct mapping *m, struct ts_error
     rc = read_cell(x, &other, NULL, err);
     if (rc > 0 && ts_slice_eq(ts_buf_get(&x->value), m->value)) {
         FOUND(x, STO_HBASE_SHARED_ID, m,
-              "The names \"%.*s\" and \"%.*s\" have one id, which shows the second one.",
-              TS_SHOWN(m->row, 80), TS_SHOWN(other.row, 80));
+              "The names \"%s\" and \"%s\" have one id, %s, which shows the second one.",
+              name_of(m->row).text, name_of(other.row).text, id_of(m->value).text);
         rc = fixes(x, STO_HBASE_FIX)
                  ? repaired(x, STO_HBASE_SHARED_ID, change(x, &self, m->value, none, m->ts_ms, err))
                  : 0;
     } else if (rc >= 0) {
-        FOUND(x, STO_HBASE_OTHER_NAME, m, "The id of the name \"%.*s\" shows \"%.*s\", which %s.",
-              TS_SHOWN(m->row, 80), TS_SHOWN(other.row, 80), rc ? "has another id" : "has no id");
+        FOUND(x, STO_HBASE_OTHER_NAME, m, "The id %s of the name \"%s\" shows \"%s\", which %s.",
+              id_of(m->value).text, name_of(m->row).text, name_of(other.row).text,
+              rc ? "has another id" : "has no id");
         rc = fixes(x, STO_HBASE_FIX)
                  ? repaired(x, STO_HBASE_OTHER_NAME, change(x, &back, other.row, m->row, 0, err))
                  : 0;
@@ -142,12 +179,33 @@ static int judge_forward(struct ids *x, const struct mapping *m, struct ts_error
     return rc;
 }
 
+/* An id whose name has no id, or bytes that are none (x->value, if is_damaged): it is given back to the name. */
+static int judge_lost(struct ids *x, const struct mapping *m, bool is_damaged, struct ts_error *err)
+{
+    struct sto_hbase__cell_id there = cell_of(x, m->kind, true, m->value);
+    struct ts_slice from = is_damaged ? ts_buf_get(&x->value) : (struct ts_slice){NULL, 0};
+    if (is_damaged)
+        FOUND(x, STO_HBASE_NO_FORWARD, m, "The name \"%s\" of the id %s has %s, which is no id.",
+              name_of(m->value).text, id_of(m->row).text, id_of(from).text);
+    else
+        FOUND(x, STO_HBASE_NO_FORWARD, m, "The name \"%s\" of the id %s has no id.", name_of(m->value).text,
+              id_of(m->row).text);
+    if (!fixes(x, STO_HBASE_FIX) || !m->value.n)
+        return 0;
+    int rc = change(x, &there, from, m->row, 0, err);
+    TS_TRY(repaired(x, STO_HBASE_NO_FORWARD, rc));
+    /* the name was counted before if its row was read */
+    return is_damaged && ts_slice_cmp(m->value, x->last) <= 0 ? repaired(x, STO_HBASE_UID_LENGTH, rc) : 0;
+}
+
 /* An id whose name has no id, or another one. */
 static int judge_reverse(struct ids *x, const struct mapping *m, struct ts_error *err)
 {
     struct sto_hbase__cell_id self = cell_of(x, m->kind, false, m->row);
     struct sto_hbase__cell_id there = cell_of(x, m->kind, true, m->value);
     const struct ts_slice none = {NULL, 0}, document = sto_hbase_uid_document(m->kind);
+    const struct sto_hbase_schema *schema = &x->c->x->h->opts.schema;
+    uint64_t number;
     int64_t ts_ms = 0;
     int rc = read_cell(x, &there, &ts_ms, err);
     TS_TRY(rc);
@@ -157,13 +215,12 @@ static int judge_reverse(struct ids *x, const struct mapping *m, struct ts_error
         count(x, &x->c->x->res->n_too_new);
         return 0;
     }
-    if (rc == 0) {
-        FOUND(x, STO_HBASE_NO_FORWARD, m, "The name \"%.*s\" of the id has no id.", TS_SHOWN(m->value, 80));
-        return fixes(x, STO_HBASE_FIX) && m->value.n
-                   ? repaired(x, STO_HBASE_NO_FORWARD, change(x, &there, none, m->row, 0, err))
-                   : 0;
-    }
-    FOUND(x, STO_HBASE_SECOND_ID, m, "The name \"%.*s\" of the id has another id.", TS_SHOWN(m->value, 80));
+    bool is_damaged =
+        rc > 0 && sto_hbase_uid_parse(schema, m->kind, ts_buf_get(&x->value), &number, NULL) < 0;
+    if (rc == 0 || is_damaged)
+        return judge_lost(x, m, is_damaged, err);
+    FOUND(x, STO_HBASE_SECOND_ID, m, "The name \"%s\" of the id %s has another id, %s.",
+          name_of(m->value).text, id_of(m->row).text, id_of(ts_buf_get(&x->value)).text);
     return fixes(x, STO_HBASE_FIX)
                ? repaired(x, STO_HBASE_SECOND_ID,
                           sto_hbase__cell_change(&x->c->s, &x->c->request, &self, m->value, none, m->ts_ms,
@@ -204,7 +261,8 @@ static int add_cell(struct ids *x, struct ts_slice row, const struct sto_thrift_
     if (!known) {
         struct sto_hbase__cell_id id = {table_of(x), row, cell->family, cell->qualifier};
         sto_hbase__found(x->c->x, STO_HBASE_UID_COLUMN, table_of(x), row, cell->qualifier,
-                         "No kind of name has the column \"%.*s\".", TS_SHOWN(cell->qualifier, 40));
+                         "No kind of name has the column \"%s\", which the row %s (\"%s\") has.",
+                         name_of(cell->qualifier).text, id_of(row).text, name_of(row).text);
         if (!fixes(x, STO_HBASE_DELETE_UNKNOWN) || !is_settled(x, cell->ts_ms))
             return 0;
         return repaired(x, STO_HBASE_UID_COLUMN,
@@ -214,7 +272,12 @@ static int add_cell(struct ids *x, struct ts_slice row, const struct sto_thrift_
     struct ts_error why = {0};
     if (sto_hbase_uid_parse(&x->c->x->h->opts.schema, m.kind, m.forward ? m.value : m.row, &number, &why) <
         0) {
-        FOUND(x, STO_HBASE_UID_LENGTH, &m, "This is no id: %s.", why.text);
+        if (m.forward)
+            FOUND(x, STO_HBASE_UID_LENGTH, &m, "What the name \"%s\" has is no id, %s: %s.",
+                  name_of(m.row).text, id_of(m.value).text, why.text);
+        else
+            FOUND(x, STO_HBASE_UID_LENGTH, &m, "The row %s, which has the name \"%s\", is no id: %s.",
+                  id_of(m.row).text, name_of(m.value).text, why.text);
         return 0;
     }
     x->max_id[m.kind] = number > x->max_id[m.kind] ? number : x->max_id[m.kind];
@@ -279,6 +342,7 @@ static int check_page(struct ids *x, const struct sto_thrift_reply *reply, struc
         TS_TRY(sto_hbase_error(rc, err));
     }
     TS_TRY(sto_hbase_error(rc, err));
+    x->last = *out_last;
     TS_TRY(look_up(x, err));
     for (size_t i = 0; i < x->n; i++) {
         TS_TRY(sto_hbase__checker_wait(x->c, err));

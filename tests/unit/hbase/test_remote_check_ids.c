@@ -28,6 +28,10 @@ static void test_remote_check_ids__names_and_ids(void **state)
         {{{"00", "id", "metrics", "000001"}}, "uid_counter=1/0", "uid_counter=1/1"},
         {{{"41", "id", "strange", "000005"}}, "uid_column=1/0", "uid_column=1/1"},
         {{{"41", "id", "metrics", "0005"}}, "uid_length=1/0", NULL},
+        /* the id still shows the name: it is given back, and not taken from it */
+        {{{"41", "id", "metrics", "05"}, {"000005", "name", "metrics", "41"}},
+         "uid_length=1/0 no_forward=1/0",
+         "uid_length=1/1 no_forward=1/1"},
         {{{"41", "id", "metrics", "FF0005"}, {"FF0005", "name", "metrics", "41"}}, "random_ids=1/0", NULL},
         {{{"41", "id", "tagv", "FF0005"}, {"FF0005", "name", "tagv", "41"}},
          "counter_low=1/0",

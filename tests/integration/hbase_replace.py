@@ -72,6 +72,11 @@ def wrong_salts(keys):
         for fixes in (["--fix-all"], ["--delete", "rows"]):
             no = d.run("fsck", "--hbase", "--config", config, "--salt-width", "1", *fixes, check=False)
             holds("and deletes nothing", no.returncode not in (0, 1) and "Nothing was changed" in no.stderr, no.stderr)
+        for words in (("scan", "--hbase", "2013/01/01", "none", "m.y1"), ("copy", "--from", "hbase", "--to", os.path.join(d.base, "copy"), "--dry-run")):
+            r2 = d.run(*words, "--config", config, "--salt-width", "1", check=False)
+            holds("%s says it too" % words[0], "have keys that do not fit hbase_salt_width" in r2.stderr and "name the numbers" in r2.stderr, r2.stderr)
+            r2 = d.run(*words, "--config", config, check=False)
+            holds("%s says nothing with the right ones" % words[0], "do not fit" not in r2.stderr, r2.stderr)
         holds("fsck says it too", "these are not the numbers with which the tables were made" in r.stdout, r.stdout + r.stderr)
 
 

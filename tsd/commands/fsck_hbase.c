@@ -328,7 +328,7 @@ static int may_delete_rows(const struct run *r, const struct tsd_hbase_tables *t
         return 0;
     return ts_error_set(
         err, TS_EINVAL,
-        "%u of the first %u rows of the table have keys that do not fit hbase_salt_width, "
+        "%u of %u rows from all parts of the table have keys that do not fit hbase_salt_width, "
         "hbase_salt_buckets and the widths of ids: name the numbers with which the tables were made. "
         "Nothing was changed, since --delete rows and orphans would delete what they do not fit",
         keys.n_odd, keys.n_rows);

@@ -54,8 +54,10 @@ int tsd_hbase_store_open(const struct tsd_args *args, struct tsd_hbase_tables *t
     *out = NULL;
     TS_TRY(tsd_hbase_tables_open(t, args, err));
     (void)signal(SIGINT, SIG_DFL); /* nothing is changed that would have to be finished */
-    char *dir = make_folder(err);
-    int rc = dir ? open_store(dir, t->remote, out, err) : TS_EIO;
+    int rc = tsd_hbase_warn_of_keys(t->remote, &t->call, err);
+    char *dir = rc == 0 ? make_folder(err) : NULL;
+    if (rc == 0)
+        rc = dir ? open_store(dir, t->remote, out, err) : TS_EIO;
     if (dir)
         (void)nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     ts_free(dir);

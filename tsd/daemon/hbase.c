@@ -104,13 +104,14 @@ static void look_at_keys(struct tsd_hbase *h, const struct sto_remote_call *call
         return;
     h->n_looks = keys.n_rows < STO_HBASE_SAMPLE_MIN ? h->n_looks + 1 : LOOKS_MAX;
     if (sto_hbase_sample_is_odd(&keys))
-        ts_log(TS_LOG_ERROR,
-               "%u of the first %u rows of the table of points have keys that do not fit hbase_salt_width, "
-               "hbase_salt_buckets "
-               "and the widths of ids: answers lack points, and what is written now is found by nobody else. "
-               "Stop, and "
-               "configure the numbers with which the table was made",
-               keys.n_odd, keys.n_rows);
+        ts_log(
+            TS_LOG_ERROR,
+            "%u of %u rows from all parts of the table of points have keys that do not fit hbase_salt_width, "
+            "hbase_salt_buckets "
+            "and the widths of ids: answers lack points, and what is written now is found by nobody else. "
+            "Stop, and "
+            "configure the numbers with which the table was made",
+            keys.n_odd, keys.n_rows);
 }
 
 /* Ask HBase for one name: that needs a gateway, a region server and the table of ids. */

@@ -72,8 +72,9 @@ int sto_hbase_names_check(const struct sto_hbase_tables *names, const struct sto
  */
 int sto_hbase_open(const struct sto_hbase_opts *opts, struct sto_remote **out, struct ts_error *err);
 
-#define STO_HBASE_SAMPLE_ROWS 64
-/* The first rows of the table of points. */
+#define STO_HBASE_SAMPLE_ROWS  64 /* about; at least STO_HBASE_SAMPLE_MIN of each part */
+#define STO_HBASE_SAMPLE_PARTS 16 /* of the table, at most */
+/* Rows from all parts of the table of points. */
 struct sto_hbase_sample {
     unsigned n_rows;
     unsigned
@@ -85,7 +86,7 @@ static inline bool sto_hbase_sample_is_odd(const struct sto_hbase_sample *s)
 {
     return s->n_rows >= STO_HBASE_SAMPLE_MIN && s->n_odd > s->n_rows / 2;
 }
-/** Look at the keys of the first STO_HBASE_SAMPLE_ROWS rows. Errors of storage/remote.h. Blocks: one request. */
+/** Look at the keys of some rows from all parts of the table. Errors of storage/remote.h. Blocks: one request, and one for each part. */
 int sto_hbase_sample_keys(struct sto_remote *r, const struct sto_remote_call *call,
                           struct sto_hbase_sample *out, struct ts_error *err);
 

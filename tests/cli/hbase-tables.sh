@@ -26,10 +26,17 @@ show create-tables --split metric --metrics 100 --regions 4 --dry-run | tail -n 
 show status --port 1
 show create-tables --salt-width 1 --salt-buckets 3 --split salt --encoding fast_diff
 show create-tables --salt-width 1 --salt-buckets 3 --split salt --ttl 86400
+show create-tables --split 01,0280,03 --encoding fast_diff | tail -n 1
 show status
 show status --format json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["gateways"][0]["answers"], [len(t["regions"]) for t in d["tables"]], d["daemon"]["stats"])'
 start data --remote hbase --hbase-gateways "$gateway"
 show status --port "$port" | grep -cE '^(tsd.hbase.up|tsd.hbase.calls|tsd.storage.ship.points) +[0-9]+$'
+printf 'port = %s\n' "$port" >tsd.conf
+(
+    unset TSD_PORT # it counts more than the file
+    tsd hbase reship --config tsd.conf --from 2h-ago --to 1h-ago
+    show status --config tsd.conf | grep -cE '^(tsd.hbase.up|tsd.hbase.calls|tsd.storage.ship.points) +[0-9]+$'
+)
 stop
 stop_all
 END

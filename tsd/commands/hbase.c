@@ -8,6 +8,7 @@
 
 #include "base/cut.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/num.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -201,6 +202,25 @@ static int create_tables(struct tsd_hbase_run *run, struct ts_error *err)
     return 0;
 }
 
+/* --- the daemon --- */
+
+/* The options of the command, and before them --host and --port of the daemon whose file it reads. The caller frees uses. */
+static int with_daemon(const struct tsd_args *args, struct tsd_hbase_where *where, struct tsd_args *out,
+                       struct ts_error *err)
+{
+    *out = *args;
+    out->n_uses = 0;
+    out->uses = ts_xcalloc(args->n_uses + 2, sizeof *out->uses);
+    TS_TRY(tsd_hbase_daemon_where(args, where, err));
+    if (*where->host && !tsd_args_has(args, "host"))
+        out->uses[out->n_uses++] = (struct ts_opt_use){"host", where->host};
+    if (*where->port && !tsd_args_has(args, "port"))
+        out->uses[out->n_uses++] = (struct ts_opt_use){"port", where->port};
+    for (unsigned i = 0; i < args->n_uses; i++)
+        out->uses[out->n_uses++] = args->uses[i];
+    return 0;
+}
+
 /* --- status --- */
 
 /* Rows of /api/stats about HBase as "name\tvalue\n". */
@@ -250,15 +270,22 @@ static int status(struct tsd_hbase_run *run, struct ts_error *err)
 {
     struct ts_buf stats;
     struct ts_error note = {0};
+    struct tsd_hbase_where listens;
+    struct tsd_args args;
     const char *host, *port;
     char where[300];
+    if (with_daemon(run->args, &listens, &args, err) < 0) {
+        ts_free(args.uses);
+        return err->code;
+    }
     bool answers = probe(run, true) > 0;
     int rc = answers ? look_at_tables(run, err)
                      : ts_error_set(err, run->why[0].code, "no gateway of HBase answers");
     ts_buf_init(&stats, 0);
-    tsd_client_where(run->args, &host, &port);
+    tsd_client_where(&args, &host, &port);
     (void)snprintf(where, sizeof where, "%.255s:%s", host, port);
-    bool daemon = look_at_daemon(run->args, &stats, &note);
+    bool daemon = look_at_daemon(&args, &stats, &note);
+    ts_free(args.uses);
     tsd_hbase_print_status(run, rc == 0, where, ts_buf_get(&stats), note.code ? note.text : "");
     ts_buf_release(&stats);
     for (size_t i = 0; i < run->list.n && rc == 0; i++)
@@ -280,14 +307,20 @@ static int reship(const struct tsd_args *args, struct ts_error *err)
     char path[120],
         text[] =
             "what is kept here of these hours will be shipped again; tsd hbase status shows the progress\n";
-    struct tsd_client_reply reply;
+    struct tsd_hbase_where listens;
+    struct tsd_args where;
+    struct tsd_client_reply reply = {0};
     TS_TRY(ts_time_parse(ts_slice_str(from), NULL, ts_clock_ms(), false, &from_ms, NULL, err));
     TS_TRY(ts_time_parse_end(ts_slice_str(to), NULL, ts_clock_ms(), false, &to_ms, err));
     (void)snprintf(path, sizeof path, "/api/admin/reship?from=%lldms&to=%lldms", (long long)from_ms,
                    (long long)to_ms);
     struct tsd_client_req req = {.method = "POST", .path = path};
-    int rc = tsd_client_request(args, &req, &reply, err);
-    ts_buf_release(&reply.body);
+    int rc = with_daemon(args, &listens, &where, err);
+    if (rc == 0) {
+        rc = tsd_client_request(&where, &req, &reply, err);
+        ts_buf_release(&reply.body);
+    }
+    ts_free(where.uses);
     return rc < 0 ? rc : tsd_print_all(ts_slice_str(text), err);
 }
 

@@ -44,6 +44,12 @@ int tsd_hbase_take(const struct tsd_args *args, struct tsd_hbase_settings *set, 
 /** Keys of the daemon that the same files have: the codec of histograms and the tables of rollups, for settings that were loaded. 0; TS_EINVAL with one
  * sentence; others. */
 int tsd_hbase_daemon_keys(const struct tsd_args *args, struct tsd_hbase_settings *set, struct ts_error *err);
+/* Where the daemon of these files listens; "": its own default. */
+struct tsd_hbase_where {
+    char host[256], port[8];
+};
+/** Keys bind and port of these files and the environment. 0; TS_EINVAL with one sentence; others. */
+int tsd_hbase_daemon_where(const struct tsd_args *args, struct tsd_hbase_where *out, struct ts_error *err);
 /** Set the keys of these options in conf, and remote = hbase. */
 int tsd_hbase_set_keys(const struct tsd_args *args, struct ts_conf *conf, struct ts_error *err);
 

@@ -5,6 +5,8 @@
  */
 #include "tsd/commands/hbase.h"
 
+#include "base/cut.h"
+#include "base/text.h"
 #include "collectors/collect.h"
 #include "tsd/server.h"
 
@@ -53,20 +55,42 @@ static int on_property(void *arg, const char *name, struct ts_slice value, const
     return 0;
 }
 
-int tsd_hbase_daemon_keys(const struct tsd_args *args, struct tsd_hbase_settings *set, struct ts_error *err)
+/* Keys of the daemon. The caller frees *out in any case. */
+static int load_daemon(const struct tsd_args *args, struct ts_conf **out, struct ts_error *err)
 {
     static const struct ts_conf_key *const daemon[] = {tsd_conf_keys}, *const others[] = {
                                                                            sto_conf_keys, tsd_hbase_conf_keys,
                                                                            col_conf_keys, NULL};
     const char *config = tsd_args_get(args, "config"), *opentsdb = tsd_args_get(args, "opentsdb-config");
-    struct ts_conf *conf = ts_conf_new(daemon, 1);
+    *out = ts_conf_new(daemon, 1);
+    ts_conf_pass_over(*out, others);
+    if (opentsdb)
+        TS_TRY(ts_conf_load_properties(*out, opentsdb, on_property, NULL, err));
+    if (config)
+        TS_TRY(ts_conf_load_file(*out, config, err));
+    return ts_conf_load_env(*out, err);
+}
+
+int tsd_hbase_daemon_where(const struct tsd_args *args, struct tsd_hbase_where *out, struct ts_error *err)
+{
+    struct ts_conf *conf;
+    int rc = load_daemon(args, &conf, err);
+    *out = (struct tsd_hbase_where){.host = "", .port = ""};
+    if (rc == 0 && ts_conf_int(conf, "port"))
+        (void)snprintf(out->port, sizeof out->port, "%lld", (long long)ts_conf_int(conf, "port"));
+    struct ts_slice all = ts_slice_str(rc == 0 ? ts_conf_str(conf, "bind") : "");
+    struct ts_slice first = ts_slice_trim(ts_slice_cut(&all, ','));
+    if (!ts_slice_is(first, "0.0.0.0") && !ts_slice_is(first, "::")) /* this machine */
+        (void)snprintf(out->host, sizeof out->host, "%.*s", TS_SHOWN(first, (int)sizeof out->host - 1));
+    ts_conf_free(conf);
+    return rc;
+}
+
+int tsd_hbase_daemon_keys(const struct tsd_args *args, struct tsd_hbase_settings *set, struct ts_error *err)
+{
+    struct ts_conf *conf;
     struct tsd_histograms histograms = {0};
-    ts_conf_pass_over(conf, others);
-    int rc = opentsdb ? ts_conf_load_properties(conf, opentsdb, on_property, NULL, err) : 0;
-    if (rc == 0 && config)
-        rc = ts_conf_load_file(conf, config, err);
-    if (rc == 0)
-        rc = ts_conf_load_env(conf, err);
+    int rc = load_daemon(args, &conf, err);
     if (rc == 0)
         rc = tsd_histograms_load(conf, &histograms, err);
     if (rc == 0)

@@ -280,6 +280,30 @@ static const struct sto_thrift_family *find_family(const struct sto_hbase_table 
     return NULL;
 }
 
+static bool has_region_at(const struct sto_hbase_table *t, struct ts_slice key)
+{
+    size_t lo = 0, hi = t->n_regions;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (ts_slice_cmp(t->regions[mid].start, key) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < t->n_regions && ts_slice_eq(t->regions[lo].start, key);
+}
+
+/* Is it divided at the keys that were requested? It may be at others too: HBase divides regions that grow. */
+static void compare_splits(struct ts_buf *out, const struct sto_hbase_table *t)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->n_splits; i++)
+        n += !has_region_at(t, t->splits[i]);
+    if (n)
+        ts_buf_printf(out, "%sits %zu region%s not divided at %zu of the %zu split keys that are requested",
+                      out->n ? "; " : "", t->n_regions, t->n_regions == 1 ? " is" : "s are", n, t->n_splits);
+}
+
 static int note_differences(struct sto_hbase_table_list *list, struct sto_hbase_table *t,
                             struct ts_error *err)
 {
@@ -293,6 +317,7 @@ static int note_differences(struct sto_hbase_table_list *list, struct sto_hbase_
             ts_buf_printf(&text, "%sfamily %.*s is missing", text.n ? "; " : "", (int)t->wanted[i].name.n,
                           t->wanted[i].name.p);
     }
+    compare_splits(&text, t);
     struct ts_slice kept = ts_buf_get(&text);
     int rc = keep(list, &kept, err);
     if (rc == 0)
@@ -378,10 +403,10 @@ static int look(struct sto_hbase_session *s, struct sto_thrift_request *r, struc
     (void)sto_thrift_call_get_table_descriptor(r, name);
     TS_TRY(sto_hbase_call(s, r, &reply, NULL, err));
     TS_TRY(sto_hbase_error(read_families(&reply, list, t, err), err));
-    TS_TRY(note_differences(list, t, err));
     (void)sto_thrift_call_get_all_region_locations(r, name);
     TS_TRY(sto_hbase_call(s, r, &reply, NULL, err));
-    return sto_hbase_error(read_regions(&reply, list, t, err), err);
+    TS_TRY(sto_hbase_error(read_regions(&reply, list, t, err), err));
+    return note_differences(list, t, err);
 }
 
 static int look_all(struct sto_hbase_session *s, struct sto_thrift_request *r,

@@ -212,6 +212,7 @@ static void creates_all(void)
     create(0);
     for (size_t i = 0; i < STO_HBASE_N_TABLES; i++)
         assert_true(list.tables[i].existed && list.tables[i].exists);
+    assert_string_equal(list.tables[0].difference, "");
     assert_int_equal(list.tables[0].n_regions, 3);
 }
 
@@ -235,7 +236,9 @@ static void test_remote_tables__existing_tables_stay(void **state)
     create(0);
     assert_int_equal(fake_hbase_count(fake, STO_THRIFT_CREATE_TABLE), 1);
     assert_true(list.tables[0].existed && list.tables[0].n_regions == 1);
-    assert_string_equal(list.tables[0].difference, "family t is missing");
+    assert_string_equal(list.tables[0].difference,
+                        "family t is missing; its 1 region is not divided at 1 of the 1 split keys that are "
+                        "requested");
     assert_string_equal(list.tables[1].difference,
                         "family id is missing; compression of family name is NONE, not GZ; data block "
                         "encoding of family name is NONE, not DIFF");

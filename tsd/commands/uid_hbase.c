@@ -27,6 +27,7 @@ struct run {
     struct ts_buf out;
     const char *const *words; /* after the form's name; n_words of them */
     size_t n_words;
+    size_t n_damaged; /* names that were looked up, and of which the table has no id */
 };
 
 static int take_kind(const char *word, enum sto_remote_kind *out, struct ts_error *err)
@@ -82,11 +83,13 @@ static void on_looked_up(void *arg, int rc, const struct ts_error *err)
     l->rc = rc;
     if (err && l->err)
         *l->err = *err;
-    for (size_t i = 0; rc == 0 && i < l->n; i++)
+    for (size_t i = 0; rc == 0 && i < l->n; i++) {
+        l->r->n_damaged += l->list[i].rc == TS_ECORRUPT;
         if (l->list[i].rc == 0) {
             put_line(l->r, &l->list[i]);
             l->n_found++;
         }
+    }
 }
 
 static int look_up(struct run *r, enum sto_remote_lookup what, struct sto_remote_name *list, size_t n,
@@ -162,7 +165,7 @@ static int grep_kind(struct grep *g, enum sto_remote_kind kind, size_t *io_found
         g->list[i].name.p = at;
     }
     for (size_t i = 0; i < g->n; i += BATCH)
-        TS_TRY(look_up(g->r, STO_REMOTE_FIND, g->list + i, g->n - i < BATCH ? g->n - i : BATCH, io_found,
+        TS_TRY(look_up(g->r, STO_REMOTE_FIND_EACH, g->list + i, g->n - i < BATCH ? g->n - i : BATCH, io_found,
                        g->err));
     return 0;
 }
@@ -184,6 +187,12 @@ static int uid_grep(struct run *r, struct ts_error *err)
     ts_budget_free(&r->t.memory, g.list, g.cap * sizeof *g.list);
     ts_buf_release(&g.names);
     ts_regex_free(g.re);
+    if (rc == 0 && r->n_damaged)
+        return ts_error_set(
+            err, TS_ECORRUPT,
+            "what HBase's table has of %zu more names that match is no id; tsd uid fsck --hbase "
+            "lists them",
+            r->n_damaged);
     return rc < 0 || n_found ? rc : ts_error_set(err, TS_ENOTFOUND, "no name matches %s", word);
 }
 

@@ -272,7 +272,7 @@ static int merge(struct unit *u, struct ts_error *err)
             break;
         sto_hbase__count(round ? &w->counts->n_settled : &w->counts->n_changed, u->n_open);
         TS_TRY(send_changes(u, err));
-        if (w->h->opts.sole_writer && w->n_changes == 0 && !u->was_empty)
+        if (round == 0 && w->h->opts.sole_writer && w->n_changes == 0 && !u->was_empty)
             return 0; /* nothing was deleted, neither now nor before, and nobody came between */
     }
     refuse_open(u);

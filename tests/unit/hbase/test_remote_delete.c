@@ -37,6 +37,25 @@ static void test_remote_delete__deletes_spare_everything_else(void **state)
     (void)k_expect(K_HOUR + 2, "10s=2");
 }
 
+/* A range that begins or ends within an hour spares what lies beyond it, to the millisecond. */
+static void test_remote_delete__the_ends_of_hours(void **state)
+{
+    (void)state;
+    k_open(false, false);
+    k_ship(K_HOUR, true, "0:1 10:2 3599:3 3599999ms:4");
+    k_other(K_HOUR + 1, 'c', "0:1 1ms:2 10:3");
+    erase(0, TS_HOUR_MS - 2);
+    (void)k_expect(K_HOUR, "3599999ms=4");
+    erase(3600, 2 * TS_HOUR_MS - 1);
+    (void)k_expect(K_HOUR + 1, "");
+    k_other(K_HOUR + 2, 's', "0:1 1ms:2 10:3");
+    struct ts_error err = {0};
+    int64_t base = (K_HOUR + 2) * TS_HOUR_MS;
+    assert_int_equal(
+        k_remote->ops->delete_range(k_remote, &k_series, base + 1, base + TS_HOUR_MS - 1, NULL, &err), 0);
+    (void)k_expect(K_HOUR + 2, "0s=1");
+}
+
 static void test_remote_delete__a_long_range_reads_only_what_exists(void **state)
 {
     (void)state;
@@ -130,7 +149,8 @@ static void test_remote_delete__what_follows_is_there_whatever_the_clocks(void *
         assert_int_equal(k_expect(K_HOUR + i, ""), 0);
         fake_hbase_set_clock(k_fake, ts_clock_ms() - behind_ms[i]);
         k_ship(K_HOUR + i, true, "120:3");
-        (void)k_expect(K_HOUR + i, "120s=3");
+        k_other(K_HOUR + i, 's', "180:5"); /* with the time of HBase's clock */
+        (void)k_expect(K_HOUR + i, "120s=3 180s=5");
         erase(0, (i + 1) * TS_HOUR_MS - 1);
         k_ship(K_HOUR + i, false, "0:4");
         (void)k_expect(K_HOUR + i, "0s=4");
@@ -143,14 +163,25 @@ static void test_remote_delete__hidden_points_are_refused(void **state)
     (void)state;
     struct sto_cells c = k_cells("0:1");
     struct sto_remote_row row = {.series = k_series, .hour = K_HOUR, .cells = &c};
-    k_open(false, false);
-    k_ship(K_HOUR, true, "0:1");
-    fake_hbase_set_clock(k_fake, ts_clock_ms() + 100000000);
-    fake_hbase_delete(k_fake, "tsdb", k_key(K_HOUR), "t", (struct ts_slice){NULL, 0});
-    fake_hbase_set_clock(k_fake, ts_clock_ms());
-    struct k_result r = k_ship_rows(&row, 1);
-    assert_int_equal(r.rc, 0);
-    assert_int_equal(r.n_refused, 1);
+    for (int sole_writer = 0; sole_writer < 2; sole_writer++, row.hour++) {
+        k_open(false, sole_writer);
+        k_ship(row.hour, true, "0:1");
+        fake_hbase_set_clock(k_fake, ts_clock_ms() + 100000000);
+        fake_hbase_delete(k_fake, "tsdb", k_key(row.hour), "t", (struct ts_slice){NULL, 0});
+        fake_hbase_set_clock(k_fake, ts_clock_ms());
+        struct k_result r = k_ship_rows(&row, 1);
+        assert_int_equal(r.rc, 0);
+        assert_int_equal(r.n_refused, 1);
+        row.hour++; /* the same of a value of another length, in a row that has a point */
+        k_ship(row.hour, true, "0:257");
+        fake_hbase_set_clock(k_fake, ts_clock_ms() + 100000000);
+        fake_hbase_delete(k_fake, "tsdb", k_key(row.hour), "t", TS_SLICE_LIT("\0\0"));
+        fake_hbase_set_clock(k_fake, ts_clock_ms());
+        r = k_ship_rows(&row, 1);
+        assert_int_equal(r.rc, 0);
+        assert_int_equal(r.n_refused, 1);
+        k_close();
+    }
     sto_cells_release(&c);
 }
 
@@ -211,6 +242,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(deletes_spare_everything_else),
+        CASE(the_ends_of_hours),
         CASE(a_long_range_reads_only_what_exists),
         CASE(cells_from_the_future_are_deleted_as_well),
         CASE(rows_that_are_too_large),

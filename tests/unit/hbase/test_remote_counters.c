@@ -108,6 +108,19 @@ static void test_remote_counters__metadata_of_others_stay(void **state)
     expect_document("{}");
 }
 
+/* A series that was counted before is not new, whether it has metadata or not. */
+static void test_remote_counters__known_series_get_no_metadata(void **state)
+{
+    (void)state;
+    open_with(STO_HBASE_SEEN);
+    k_ship(K_HOUR, true, "0:1");
+    k_close();
+    open_with(STO_HBASE_COUNTED);
+    k_ship(K_HOUR - 1, true, "0:1");
+    expect(STO_HBASE_META_COUNTER, "00 00 00 00 00 00 00 02");
+    expect(STO_HBASE_META_DOCUMENT, "-");
+}
+
 static void test_remote_counters__many_rows(void **state)
 {
     (void)state;
@@ -145,12 +158,42 @@ static void test_remote_counters__failures_do_not_hold_points_up(void **state)
     expect(STO_HBASE_META_COUNTER, "00 00 00 00 00 00 00 01");
 }
 
+/* A row that HBase refuses is not stored, so its points are not counted; those of the row beside it are. */
+static void test_remote_counters__refused_rows_are_not_counted(void **state)
+{
+    (void)state;
+    struct sto_cells refused = k_cells("0:1 1:2 2:3"), good = k_cells("0:1 1:2");
+    struct sto_remote_row rows[2] = {
+        {.series = k_series, .hour = K_HOUR - 1, .cells = &refused, .fresh = true},
+        {.series = k_series, .hour = K_HOUR, .cells = &good, .fresh = true}};
+    open_with(STO_HBASE_COUNTED);
+    k_ship(K_HOUR - 2, true, "0:1"); /* ids of the names */
+    fake_hbase_inject(k_fake, (struct fake_hbase_plan){.fault = FAKE_HBASE_FINAL_ERROR,
+                                                       .of_call = true,
+                                                       .call = STO_THRIFT_PUT_MULTIPLE,
+                                                       .n = 3}); /* both rows twice, then the first one */
+    struct k_result r = k_ship_rows(rows, 2);
+    assert_int_equal(r.rc, 0);
+    assert_int_equal(r.n_refused, 1);
+    (void)k_expect(K_HOUR - 1, "");
+    (void)k_expect(K_HOUR, "0s=1 1s=2");
+    expect(STO_HBASE_META_COUNTER, "00 00 00 00 00 00 00 03");
+    sto_cells_release(&refused);
+    sto_cells_release(&good);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(NAME) cmocka_unit_test_setup_teardown(test_remote_counters__##NAME, k_setup, k_teardown)
-        CASE(nothing_unless_configured), CASE(seen),      CASE(points_are_counted_once),
-        CASE(metadata_of_others_stay),   CASE(many_rows), CASE(failures_do_not_hold_points_up),
+        CASE(nothing_unless_configured),
+        CASE(seen),
+        CASE(points_are_counted_once),
+        CASE(metadata_of_others_stay),
+        CASE(many_rows),
+        CASE(failures_do_not_hold_points_up),
+        CASE(refused_rows_are_not_counted),
+        CASE(known_series_get_no_metadata),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -462,6 +462,66 @@ static void test_remote_histogram__many(void **state)
     assert_int_equal(fake_hbase_cells(k_fake, "tsdb"), before + 2400);
 }
 
+/* A row whose turn comes when a round has as many changes as it may have: its histograms are written all the same. */
+static void test_remote_histogram__a_row_behind_a_full_round(void **state)
+{
+    (void)state;
+    struct buckets b = {.n = 0};
+    struct ts_buf text;
+    ts_buf_init(&text, 0);
+    make_ids();
+    for (int i = 0; i < 1024; i++)
+        ts_buf_printf(&text, "%s%d:1", i ? " " : "", i * 3);
+    ts_buf_char(&text, 0);
+    add(&b, "1.0,2.0", text.p);
+    b.row[0].hour = K_HOUR - 1;
+    add(&b, "1.0,2.0", "30:9");
+    size_t before = fake_hbase_cells(k_fake, "tsdb");
+    ship(&b);
+    release(&b);
+    ts_buf_release(&text);
+    assert_int_equal(fake_hbase_cells(k_fake, "tsdb"), before + 1024 + 1);
+    expect("06001E", "2A 0001 3F800000 40000000 09 00 00");
+}
+
+/* More than all rounds together may change where others change the same: a full round counts as none of these. */
+static void test_remote_histogram__more_than_many_rounds(void **state)
+{
+    (void)state;
+    enum { ROWS = 10, OF_ROW = 3600 }; /* 36,000; 1,024 in a round, and 32 rounds */
+    struct buckets b = {.n = 0};
+    struct ts_buf text;
+    ts_buf_init(&text, 0);
+    make_ids();
+    for (int i = 0; i < OF_ROW; i++)
+        ts_buf_printf(&text, "%s%d:1", i ? " " : "", i);
+    ts_buf_char(&text, 0);
+    for (int i = 0; i < ROWS; i++) {
+        add(&b, "1.0,2.0", text.p);
+        b.row[i].hour = K_HOUR - i;
+    }
+    size_t before = fake_hbase_cells(k_fake, "tsdb");
+    ship(&b);
+    release(&b);
+    ts_buf_release(&text);
+    assert_int_equal(fake_hbase_cells(k_fake, "tsdb"), before + ROWS * OF_ROW);
+}
+
+/* Cells of writers whose clocks are ahead: what changes them is newer. */
+static void test_remote_histogram__cells_from_the_future(void **state)
+{
+    (void)state;
+    static const char others[] = "07 0000 01 01"; /* of another codec */
+    struct t_bytes known = t_hex(KNOWN), other = t_hex(others);
+    int64_t future_ms = ts_clock_ms() + 1000000000;
+    make_ids();
+    fake_hbase_put(k_fake, "tsdb", k_key(K_HOUR), "t", TS_SLICE_LIT("\6\0\x1e"), t_slice(&known), future_ms);
+    fake_hbase_put(k_fake, "tsdb", k_key(K_HOUR), "t", TS_SLICE_LIT("\6\0\x1f"), t_slice(&other), future_ms);
+    ship_one("1.0,2.0", "30:9 31:9");
+    expect("06001E", "2A 0002 3F800000 40000000 09 40000000 40400000 AC02 00 01");
+    expect("06001F", "2A 0001 3F800000 40000000 09 00 00");
+}
+
 /* Of a range that a stored histogram has twice the last one counts. */
 static void test_remote_histogram__equal_ranges(void **state)
 {
@@ -488,6 +548,9 @@ int main(void)
         CASE(what_is_shipped_is_read),
         CASE(deletes),
         CASE(many),
+        CASE(a_row_behind_a_full_round),
+        CASE(more_than_many_rounds),
+        CASE(cells_from_the_future),
         CASE(equal_ranges),
         CASE(a_cell_that_cannot_be_changed_stops_nothing_else),
         CASE(a_row_that_is_too_large_stops_nothing_else),

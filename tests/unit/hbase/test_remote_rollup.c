@@ -208,6 +208,18 @@ static void test_remote_rollup__rows_in_another_order(void **state)
     expect("r1h", DAY_HOUR, "0100F0=2A");
 }
 
+/* Functions of one series and hour are one change: that of the first one is fresh, that of the second one is not. */
+static void test_remote_rollup__one_function_of_several_was_sent_before(void **state)
+{
+    (void)state;
+    struct rows b = {.n = 0};
+    ship_one("1h-count", DAY_HOUR, true, "0:257");
+    add(&b, "1h-sum", DAY_HOUR, true, "0:1");
+    add(&b, "1h-count", DAY_HOUR, false, "0:7");
+    ship(&b);
+    expect("r1h", DAY_HOUR, "010000=01 270000=07");
+}
+
 static void test_remote_rollup__a_row_that_is_refused_stops_nothing_else(void **state)
 {
     (void)state;
@@ -278,6 +290,7 @@ int main(void)
         TEST(the_newest_of_two_writers_wins),
         TEST(faults_are_repeated),
         TEST(rows_in_another_order),
+        TEST(one_function_of_several_was_sent_before),
         TEST(a_row_that_is_refused_stops_nothing_else),
         TEST(what_cannot_be_stored_is_refused),
     };

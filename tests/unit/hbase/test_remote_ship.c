@@ -407,21 +407,18 @@ static void test_remote_ship__an_hbase_that_is_away_is_an_error(void **state)
     (void)state;
     k_open(false, false);
     struct sto_cells c = k_cells("0:1");
-    struct sto_remote_row row = {.series = k_series, .hour = K_HOUR, .cells = &c};
-    struct k_result r = {.mu = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
-    struct sto_shipment s = {.rows = &row, .n = 1, .refused = k_refused, .arg = &r};
-    struct sto_remote_call call = {.deadline_ns = ts_clock_mono_ns() + 300000000};
-    fake_hbase_down(k_fake);
-    k_remote->ops->ship(k_remote, &s, &call, k_done, &r);
-    pthread_mutex_lock(&r.mu);
-    while (!r.done)
-        pthread_cond_wait(&r.cond, &r.mu);
-    pthread_mutex_unlock(&r.mu);
-    assert_true(r.rc == TS_EBACKEND || r.rc == TS_ETIMEOUT);
-    assert_int_equal(r.n_refused, 0);
-    fake_hbase_up(k_fake);
-    k_ship(K_HOUR, false, "0:1");
-    (void)k_expect(K_HOUR, "0s=1");
+    for (int i = 0; i < 3; i++) { /* later ids are known */
+        bool fresh = i > 1;
+        struct sto_remote_row row = {.series = k_series, .hour = K_HOUR + i, .cells = &c, .fresh = fresh};
+        struct sto_remote_call call = k_call_for(300);
+        fake_hbase_down(k_fake);
+        struct k_result r = k_ship_within(&row, 1, &call);
+        assert_true(r.rc == TS_EBACKEND || r.rc == TS_ETIMEOUT);
+        assert_int_equal(r.n_refused, 0);
+        fake_hbase_up(k_fake);
+        k_ship(K_HOUR + i, fresh, "0:1");
+        (void)k_expect(K_HOUR + i, "0s=1");
+    }
     sto_cells_release(&c);
 }
 

@@ -103,6 +103,37 @@ static void test_remote_ship_columns__deletes(void **state)
     two_of(false, STO_THRIFT_CHECK_AND_MUTATE, "120:3", NULL, "60:70000", "0s=1 60s=70000");
 }
 
+static atomic_int n_contradicting; /* requests before which the row contradicted itself */
+
+static void between_and_look(void *arg, const struct fake_hbase_request *r)
+{
+    if (k_contradicts(K_HOUR))
+        atomic_fetch_add(&n_contradicting, 1);
+    between(arg, r);
+}
+
+/* A point that lies in a column and in the append column, the first of which another daemon has changed: nothing is appended before the row was
+ * read again. */
+static void test_remote_ship_columns__appends_wait_for_the_column(void **state)
+{
+    (void)state;
+    struct second s = {.call = STO_THRIFT_CHECK_AND_MUTATE, .points = "0:5"};
+    k_open(false, false);
+    s.remote = k_remote;
+    k_open(false, false);
+    k_ship(K_HOUR + 9, true, "0:1");
+    k_other(K_HOUR, 'c', "0:1 60:2 120:3");
+    k_other(K_HOUR, 'a', "60:2");
+    ship_by(s.remote, "0:1"); /* ids are known */
+    n_contradicting = 0;
+    fake_hbase_set_before(k_fake, between_and_look, &s);
+    k_ship(K_HOUR, false, "60:70000");
+    fake_hbase_set_before(k_fake, NULL, NULL);
+    s.remote->ops->close(s.remote);
+    (void)k_expect(K_HOUR, "0s=5 60s=70000 120s=3");
+    assert_int_equal(n_contradicting, 0);
+}
+
 /* Beside a row that is only put: the answers are those of their own rows. */
 static void test_remote_ship_columns__rows_together(void **state)
 {
@@ -170,6 +201,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_remote_ship_columns__both_other_length, k_setup, k_teardown),
         cmocka_unit_test_setup_teardown(test_remote_ship_columns__compacting, k_setup, k_teardown),
         cmocka_unit_test_setup_teardown(test_remote_ship_columns__deletes, k_setup, k_teardown),
+        cmocka_unit_test_setup_teardown(test_remote_ship_columns__appends_wait_for_the_column, k_setup,
+                                        k_teardown),
         cmocka_unit_test_setup_teardown(test_remote_ship_columns__rows_together, k_setup, k_teardown),
         cmocka_unit_test_setup_teardown(test_remote_ship_columns__one_damaged_id, k_setup, k_teardown),
     };

@@ -283,6 +283,18 @@ static void test_remote_access__queries_wait_a_little_for_a_silent_gateway(void 
     stop();
 }
 
+/* Requests are taken and never answered: after some of them a query is told that nobody is there, long before its deadline. */
+static void test_remote_access__who_never_answers_is_away(void **state)
+{
+    (void)state;
+    start(T_HANG, T_HANG, (struct sto_hbase_access_opts){.away_ms = SOON_MS, .timeout_ms = SOON_MS});
+    s.is_query = true;
+    s.wait.until_ns = ts_clock_mono_ns() + MINUTE_NS / 10;
+    call(&exists, TS_EBACKEND, STO_THRIFT_SENT); /* TS_ETIMEOUT: it has waited until its deadline */
+    assert_int_equal(sto_hbase_pause(&s, 1, &err), TS_ETIMEOUT);
+    stop();
+}
+
 static void test_remote_access__connections_are_limited(void **state)
 {
     (void)state;
@@ -363,6 +375,7 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_remote_access__queries_wait_a_little_for_a_silent_gateway, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(test_remote_access__who_never_answers_is_away, setup, teardown),
         cmocka_unit_test_setup_teardown(test_remote_access__connections_are_limited, setup, teardown),
         cmocka_unit_test_setup_teardown(test_remote_access__scanners_stay_on_their_connection, setup,
                                         teardown),

@@ -322,6 +322,41 @@ static void test_remote_fetch__conditions(void **state)
     }
 }
 
+/* Of so many hours and series all rows of the metric are read, with a filter on the tags that all of the series have. */
+static void test_remote_fetch__series_of_many_hours(void **state)
+{
+    (void)state;
+    enum { SERIES = 17, HOURS = 8200 };
+    struct sto_remote_series series[SERIES];
+    struct sto_remote_tag tags[SERIES][2];
+    char values[SERIES][4];
+    t_fetch_open(&t, plain, 1);
+    t_fetch_names(&t, 1, 2, SERIES);
+    for (unsigned i = 0; i < SERIES; i++) { /* the first one has a tag more */
+        (void)snprintf(values[i], sizeof values[i], "v%u", i + 1);
+        tags[i][0] = (struct sto_remote_tag){TS_SLICE_LIT("k1"), ts_slice_str(values[i])};
+        tags[i][1] = (struct sto_remote_tag){TS_SLICE_LIT("k2"), TS_SLICE_LIT("v2")};
+        series[i] = (struct sto_remote_series){
+            .key = STO_REMOTE_NO_KEY, .metric = TS_SLICE_LIT("m1"), .tags = tags[i], .n_tags = i ? 1 : 2};
+        if (i)
+            t_put(&t, T_PAIRS(1, i + 1), HOUR + i, "0000 07");
+        else
+            t_put(&t, T_PAIRS(1, 1, 2, 2), HOUR, "0000 07");
+    }
+    t_put(&t, T_PAIRS(1, 2, 2, 2), HOUR, "0000 08"); /* another series */
+    struct sto_fetch f = t_hours(HOUR - 100, HOUR - 100 + HOURS);
+    f.series = series;
+    f.n_series = SERIES;
+    char *text = t_fetch_text(&t, &f);
+    size_t n_lines = 0;
+    for (const char *p = text; *p; p = strchr(p, '\n') + 1)
+        n_lines++;
+    assert_int_equal(n_lines, SERIES);
+    assert_null(strstr(text, "0s=8"));
+    release(text);
+    t_fetch_close(&t);
+}
+
 /* The first bytes of a tag follow high bytes of the one before, so that both may be one letter of UTF-8. */
 static void test_remote_fetch__conditions_on_bytes_that_are_letters(void **state)
 {
@@ -450,6 +485,7 @@ int main(void)
         cmocka_unit_test(test_remote_fetch__series_without_points_are_none),
         cmocka_unit_test(test_remote_fetch__known_series),
         cmocka_unit_test(test_remote_fetch__conditions),
+        cmocka_unit_test(test_remote_fetch__series_of_many_hours),
         cmocka_unit_test(test_remote_fetch__conditions_on_bytes_that_are_letters),
         cmocka_unit_test(test_remote_fetch__golden_rows),
     };

@@ -155,6 +155,35 @@ static void test_remote_fetch_faults__errors_that_stay(void **state)
     }
 }
 
+/* Every third request for rows fails for good. */
+static void fail_some(void *arg, const struct fake_hbase_request *r)
+{
+    (void)arg;
+    if (r->call == STO_THRIFT_GET_SCANNER_ROWS && r->n % 3 == 0)
+        fake_hbase_inject(t.fake, (struct fake_hbase_plan){.fault = FAKE_HBASE_FINAL_ERROR,
+                                                           .of_call = true,
+                                                           .call = STO_THRIFT_GET_SCANNER_ROWS});
+}
+
+/* Errors with rows between them do not add up: a long scan may meet many. */
+static void test_remote_fetch_faults__errors_with_rows_between(void **state)
+{
+    (void)state;
+    enum { SERIES = 100, HOURS = 80 };
+    t_fetch_open(&t, plain, 1);
+    t_fetch_names(&t, 1, 1, SERIES);
+    for (unsigned v = 1; v <= SERIES; v++)
+        for (uint32_t hour = 0; hour < HOURS; hour++)
+            t_put(&t, T_PAIRS(1, v), HOUR + hour, "0000 07");
+    struct sto_fetch f = t_hours(HOUR, HOUR + HOURS);
+    want = t_fetch_text(&t, &f);
+    fake_hbase_set_before(t.fake, fail_some, NULL);
+    t_expect_fetch(&t, &f, want);
+    fake_hbase_set_before(t.fake, NULL, NULL);
+    assert_true(t_status(&t, "scanners_resumed") > 3); /* more than are allowed in a row */
+    close_filled();
+}
+
 /* A scanner that goes on behind its range meets the rows of other readers: they must not be returned twice. */
 static void test_remote_fetch_faults__rows_behind_the_range(void **state)
 {
@@ -429,6 +458,44 @@ static void test_remote_fetch_faults__every_request_for_computed_keys(void **sta
     close_filled();
 }
 
+/* Rows that do not fit into one reply together are fetched one by one. */
+static void test_remote_fetch_faults__large_rows_of_computed_keys(void **state)
+{
+    (void)state;
+    enum { SERIES = 8, BYTES = 300000 };
+    struct sto_remote_series series[SERIES];
+    struct sto_remote_tag tags[SERIES];
+    char values[SERIES][4], *large = ts_xcalloc(1, BYTES);
+    t_fetch_open(&t, plain, 1);
+    t.remote->ops->close(t.remote);
+    struct sto_thrift_gateway gateway = {"127.0.0.1", fake_hbase_port(t.fake)};
+    struct sto_hbase_opts opts = {
+        .access = {.gateways = &gateway, .n_gateways = 1, .max_reply_bytes = 1 << 20}, .schema = plain};
+    assert_int_equal(sto_hbase_open(&opts, &t.remote, &err), 0);
+    t_fetch_names(&t, 1, 1, SERIES);
+    for (unsigned v = 1; v <= SERIES; v++) {
+        struct t_bytes key = t_key(&t, T_PAIRS(1, v), HOUR);
+        (void)snprintf(values[v - 1], sizeof values[0], "v%u", v);
+        tags[v - 1] = (struct sto_remote_tag){TS_SLICE_LIT("k1"), ts_slice_str(values[v - 1])};
+        series[v - 1] = (struct sto_remote_series){
+            .key = STO_REMOTE_NO_KEY, .metric = TS_SLICE_LIT("m1"), .tags = &tags[v - 1], .n_tags = 1};
+        t_put(&t, T_PAIRS(1, v), HOUR, "0000 07");
+        fake_hbase_put(t.fake, "tsdb", t_slice(&key), "t", TS_SLICE_LIT("\1\0\0"), /* an annotation */
+                       (struct ts_slice){large, BYTES}, 0);
+    }
+    ts_free(large);
+    struct sto_fetch f = t_hours(HOUR, HOUR + 1);
+    f.series = series;
+    f.n_series = SERIES;
+    char *text = t_fetch_text(&t, &f);
+    size_t n_lines = 0;
+    for (const char *p = text; *p; p = strchr(p, '\n') + 1)
+        n_lines++;
+    assert_int_equal(n_lines, SERIES);
+    ts_free(text);
+    t_fetch_close(&t);
+}
+
 /* A reply that lacks rows is an error, whatever it lacks: the fetch would be incomplete. */
 static void test_remote_fetch_faults__fewer_rows_than_were_requested(void **state)
 {
@@ -458,6 +525,7 @@ int main(void)
         cmocka_unit_test(test_remote_fetch_faults__scanners_expire),
         cmocka_unit_test(test_remote_fetch_faults__rows_of_several_results),
         cmocka_unit_test(test_remote_fetch_faults__errors_that_stay),
+        cmocka_unit_test(test_remote_fetch_faults__errors_with_rows_between),
         cmocka_unit_test(test_remote_fetch_faults__rows_behind_the_range),
         cmocka_unit_test(test_remote_fetch_faults__cancelled),
         cmocka_unit_test(test_remote_fetch_faults__scanners_are_closed_early),
@@ -468,6 +536,7 @@ int main(void)
         cmocka_unit_test(test_remote_fetch_faults__memory),
         cmocka_unit_test(test_remote_fetch_faults__caller_ends_it),
         cmocka_unit_test(test_remote_fetch_faults__every_request_for_computed_keys),
+        cmocka_unit_test(test_remote_fetch_faults__large_rows_of_computed_keys),
         cmocka_unit_test(test_remote_fetch_faults__fewer_rows_than_were_requested),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

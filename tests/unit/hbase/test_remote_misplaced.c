@@ -85,35 +85,73 @@ static void begin(unsigned connections)
     t_fetch_names(&t, 1, 1, N);
 }
 
+/* Two rows of each series; the other row stands before the right one and behind it. */
+static void fill_both(void)
+{
+    for (unsigned v = 1; v <= N; v++) {
+        unsigned home = salt_of(v), other = v % 2 ? (home + 1) % 20 : (home + 19) % 20;
+        put(v, home, 0, 1, 100);
+        put(v, other, 0, 9, 200);
+        put(v, home, 1, 2, 300);
+        put(v, other, 1, 8, 200);
+        put(v, home, 2, 5, 100);
+        put(v, other, 2, 5, 200);
+        put(v, home, 3, 3, 100);
+        put(v, other, 4, 4, 100);
+        put(v, home, 5, 6, 100);
+        put(v, other, 5, 7, 100); /* equally old: that of the right row */
+    }
+}
+
+static void expect_both(const struct last *l)
+{
+    static const int64_t want[10] = {9, 2, 5, 3, 4, 6};
+    for (unsigned v = 0; v < N; v++)
+        assert_memory_equal(l->value[v], want, sizeof want);
+    assert_int_equal(l->n_rows, 2 * N);
+    assert_int_equal(l->n_points, (5 + 2) * N); /* of the second row only what is new */
+}
+
 static void test_remote_misplaced__the_newest_cell_wins(void **state)
 {
     (void)state;
     for (unsigned connections = 1; connections <= 4; connections += 3) {
         struct last l;
         begin(connections);
-        for (unsigned v = 1; v <= N; v++) { /* the other row stands before the right one and behind it */
-            unsigned home = salt_of(v), other = v % 2 ? (home + 1) % 20 : (home + 19) % 20;
-            put(v, home, 0, 1, 100);
-            put(v, other, 0, 9, 200);
-            put(v, home, 1, 2, 300);
-            put(v, other, 1, 8, 200);
-            put(v, home, 2, 5, 100);
-            put(v, other, 2, 5, 200);
-            put(v, home, 3, 3, 100);
-            put(v, other, 4, 4, 100);
-            put(v, home, 5, 6, 100);
-            put(v, other, 5, 7, 100); /* equally old: that of the right row */
-        }
+        fill_both();
         fetch_all(&l);
-        for (unsigned v = 0; v < N; v++) {
-            static const int64_t want[10] = {9, 2, 5, 3, 4, 6};
-            assert_memory_equal(l.value[v], want, sizeof want);
-        }
-        assert_int_equal(l.n_rows, 2 * N);
-        assert_int_equal(l.n_points, (5 + 2) * N); /* of the second row only what is new */
+        expect_both(&l);
         assert_int_equal(t_status(&t, "fetched_misplaced_rows"), N);
         t_fetch_close(&t);
     }
+}
+
+/* The same of requested series that have most of the rows of their metric, which a scanner reads. */
+static void test_remote_misplaced__of_requested_series(void **state)
+{
+    (void)state;
+    struct last l;
+    struct sto_remote_series series[N];
+    struct sto_remote_tag tags[N];
+    char names[N][4];
+    struct ts_error err = {0};
+    begin(1);
+    fill_both();
+    fetch_all(&l); /* from now on it is known how many rows there are */
+    for (unsigned i = 0; i < N; i++) {
+        (void)snprintf(names[i], sizeof names[i], "v%u", i + 1);
+        tags[i] = (struct sto_remote_tag){TS_SLICE_LIT("k1"), ts_slice_str(names[i])};
+        series[i] = (struct sto_remote_series){
+            .key = STO_REMOTE_NO_KEY, .metric = TS_SLICE_LIT("m1"), .tags = &tags[i], .n_tags = 1};
+    }
+    struct sto_fetch f = t_hours(HOUR - 100, HOUR + 1);
+    f.series = series;
+    f.n_series = N;
+    l = (struct last){.n_rows = 0};
+    if (t.remote->ops->fetch(t.remote, &f, NULL, on_row, &l, &err) < 0)
+        fail_msg("%s", err.text);
+    expect_both(&l);
+    t_fetch_close(&t);
 }
 
 static void test_remote_misplaced__three_rows_and_none_in_the_right_bucket(void **state)
@@ -153,9 +191,11 @@ static void test_remote_misplaced__annotations_are_returned_once(void **state)
     put_note(1, home, 1, 'a', 300);
     put_note(1, other, 1, 'b', 200); /* older */
     put_note(1, other, 2, 'c', 200); /* only here */
+    put_note(1, home, 3, 'd', 200);
+    put_note(1, other, 3, 'e', 200); /* equally old */
     fetch_all(&l);
-    assert_int_equal(l.n_notes, 2);
-    assert_string_equal(l.notes, "ac");
+    assert_int_equal(l.n_notes, 3);
+    assert_string_equal(l.notes, "adc");
     assert_int_equal(l.n_rows, 1);
     t_fetch_close(&t);
 }
@@ -192,6 +232,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_remote_misplaced__the_newest_cell_wins),
+        cmocka_unit_test(test_remote_misplaced__of_requested_series),
         cmocka_unit_test(test_remote_misplaced__three_rows_and_none_in_the_right_bucket),
         cmocka_unit_test(test_remote_misplaced__annotations_are_returned_once),
         cmocka_unit_test(test_remote_misplaced__faults_of_the_gateway),

@@ -117,6 +117,16 @@ static void test_remote_rollup_read__reading_what_was_shipped(void **state)
                              .from_ms = (DAY_HOUR + 2) * TS_HOUR_MS + 1,
                              .to_ms = (DAY_HOUR + 2) * TS_HOUR_MS + 3569999};
     expect_rows(part, "host=a 2: 30s=2\n");
+    part.from_ms--; /* both ends belong to the range */
+    part.to_ms++;
+    expect_rows(part, "host=a 2: 0s=1 30s=2 3570s=3\n");
+    ship_one("30s-sum", DAY_HOUR + 5, true, "0:1");
+    part.from_ms = (DAY_HOUR + 5) * TS_HOUR_MS + 1000000; /* none is here, but series are those of the hour */
+    part.to_ms = part.from_ms + 1000;
+    expect_rows(part, "");
+    part.series_only = true;
+    expect_rows(part, "host=a \n");
+    part.series_only = false;
     part.any_row = true;
     struct sto_fetch nothing = {.metric = TS_SLICE_LIT("\1r30s-sum\1other"), .to_ms = part.to_ms};
     expect_rows(nothing, "");

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/time.h"
 #include "storage/remote/memory_remote.h"
 #include "tests/unit/t_folder.h"
 
@@ -211,6 +212,37 @@ static void test_unreachable_later(void **state)
     assert_false(qry_limit_incomplete(&limit));
 }
 
+static const struct sto_remote_ops *memory_ops;
+static int64_t asked_until_ns; /* deadline of the last fetch */
+
+static int fetch_until(struct sto_remote *r, const struct sto_fetch *f, const struct sto_remote_call *call,
+                       sto_fetch_row_fn each, void *arg, struct ts_error *err)
+{
+    asked_until_ns = call->deadline_ns;
+    return memory_ops->fetch(r, f, call, each, arg, err);
+}
+
+/* Where a partial answer is allowed, half of the time is left for what is here. */
+static void test_partial_leaves_time(void **state)
+{
+    (void)state;
+    const int64_t second_ns = 1000000000;
+    static struct sto_remote_ops ops;
+    ops = *remote->ops;
+    memory_ops = remote->ops;
+    ops.fetch = fetch_until;
+    remote->ops = &ops;
+    ts_clock_set_fake_mono(100 * second_ns);
+    limit.deadline_ns = 160 * second_ns;
+    roaring_bitmap_free(add(&all, 0, NULL));
+    assert_int_equal(asked_until_ns, 160 * second_ns);
+    limit.allow_partial = true;
+    roaring_bitmap_free(add(&all, 0, NULL));
+    assert_int_equal(asked_until_ns, 130 * second_ns);
+    ts_clock_set_fake_mono(0);
+    remote->ops = memory_ops;
+}
+
 static void test_nowait(void **state)
 {
     (void)state;
@@ -228,6 +260,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unreachable, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unreachable_later, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_partial_leaves_time, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nowait, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -206,6 +206,54 @@ static void test_store_ship__a_scan_gives_its_memory_back(void **state)
     ship_end(&b);
 }
 
+#define MANY_SERIES (8192 + 100) /* more than are fetched by one call */
+
+static int note(void *arg, const struct sto_series *series, int64_t start_ms, struct ts_slice record,
+                struct ts_error *err)
+{
+    (void)arg, (void)series, (void)start_ms, (void)record, (void)err;
+    fail_msg("there are no annotations");
+    return 0;
+}
+
+/* Series come in their order, each once. */
+static int notes_read(void *arg, size_t first, size_t n, struct ts_error *err)
+{
+    size_t *n_read = arg;
+    (void)err;
+    assert_int_equal(first, *n_read);
+    *n_read += n;
+    return 0;
+}
+
+static void test_store_ship__annotations_of_many_series_are_read(void **state)
+{
+    (void)state;
+    struct ship_both b;
+    ship_begin(&b);
+    const struct sto_series **series = ts_xcalloc(MANY_SERIES, sizeof(struct sto_series *));
+    size_t n_read = 0;
+    struct sto_merge *scan = NULL;
+    for (unsigned i = 0; i < MANY_SERIES; i++)
+        series[i] = kit_series(b.st, 2 * i); /* of one metric */
+    struct sto_scan_spec spec = {.metric = series[0]->metric,
+                                 .series = series,
+                                 .n_series = MANY_SERIES,
+                                 .from_ms = T0,
+                                 .to_ms = T0 + TS_HOUR_MS,
+                                 .final = true,
+                                 .note = note,
+                                 .notes_read = notes_read,
+                                 .note_arg = &n_read};
+    struct sto_snap *snap = sto_snap_take(b.st);
+    assert_int_equal(sto_scan(snap, &spec, &scan, NULL), 0);
+    assert_int_equal(n_read, MANY_SERIES);
+    sto_merge_free(scan);
+    sto_snap_release(snap);
+    ts_free(series);
+    ship_end(&b);
+}
+
 /* The power fails at each call of the file system while a store ships; the results of shipments, and the marks, are
  * lost or not. */
 static void test_store_ship__a_crash_neither_loses_nor_doubles(void **state)
@@ -486,6 +534,7 @@ int main(void)
         cmocka_unit_test(test_store_ship__shipped_files_may_go),
         cmocka_unit_test(test_store_ship__a_file_stays_above_an_older_one),
         cmocka_unit_test(test_store_ship__a_scan_gives_its_memory_back),
+        cmocka_unit_test(test_store_ship__annotations_of_many_series_are_read),
         cmocka_unit_test(test_store_ship__a_merge_across_a_mark_starts_again),
         cmocka_unit_test(test_store_ship__shipped_files_go_beside_a_merge),
         cmocka_unit_test(test_store_ship__a_crash_neither_loses_nor_doubles),

@@ -240,6 +240,31 @@ static void test_ship_hours__a_refused_row_holds_its_hour(void **state)
     teardown(&s);
 }
 
+/* While nothing is answered, a limited number of shipments is sent, however many rows there are. */
+static void test_ship_hours__few_shipments_are_in_flight(void **state)
+{
+    (void)state;
+    enum { MANY = 600 }; /* one row each; of their memory all together would have many times the limit */
+    struct shipping s;
+    setup(&s);
+    s.opts.ship_batch_rows = 1;
+    reopen(&s);
+    for (unsigned i = 0; i < MANY; i++)
+        assert_int_equal(
+            sto_put(sto_writer(s.st, 0), kit_series(s.st, i), T0, (struct ts_num){.m = 1}, false), 0);
+    ship_flush(s.st);
+    begin(&s);
+    wait_for(&s, "shipments", 1);
+    for (int i = 0; i < 100; i++) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        assert_true(r_stat(s.r, "shipments") < MANY);
+    }
+    end(&s);
+    assert_int_equal(s.rc, 0);
+    assert_int_equal(r_stat(s.r, "points"), MANY);
+    teardown(&s);
+}
+
 /* Hours of which memory has rows are not read together with others: these rows follow in the same pass. */
 static void test_ship_hours__memory_follows_in_the_pass(void **state)
 {
@@ -448,11 +473,33 @@ static void test_ship_hours__an_unreadable_one_holds_up_no_others_again(void **s
     }
 }
 
+/* Nor does it hold up additions to others, whose older value only the remote store has. */
+static void test_ship_hours__an_unreadable_one_holds_up_no_additions(void **state)
+{
+    (void)state;
+    struct shipping s;
+    setup(&s);
+    assert_int_equal(kit_op(s.st, sto_writer(s.st, 0), &s.d, 0, STO_OP_PUT, T0 - TS_DAY_MS, 5), 0);
+    ship_flush(s.st);
+    ship_all(s.st);
+    assert_int_equal(sto_drop_shipped(s.st, STO_MAX_TS_MS, NULL), 0);
+    put_files(&s);
+    flip_file(&s, 0);
+    reopen(&s);
+    assert_int_equal(kit_op(s.st, sto_writer(s.st, 0), &s.d, 0, STO_OP_ADD, T0 - TS_DAY_MS, 2), 0);
+    ship_but_one(&s);
+    assert_int_equal(ship_stat(s.st, "ship.absolute_points"), 1);
+    ship_but_one(&s); /* the sum */
+    r_expect_metric(s.r, "m0", "m0 host=h0 @-24 0:7\n");
+    teardown(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ship_hours__an_unreadable_one_holds_up_no_others),
         cmocka_unit_test(test_ship_hours__an_unreadable_one_holds_up_no_others_again),
+        cmocka_unit_test(test_ship_hours__an_unreadable_one_holds_up_no_additions),
         cmocka_unit_test(test_ship_hours__are_sent_together),
         cmocka_unit_test(test_ship_hours__reship_does_not_wait_for_a_pass),
         cmocka_unit_test(test_ship_hours__again_in_several_passes),
@@ -461,6 +508,7 @@ int main(void)
         cmocka_unit_test(test_ship_hours__many_are_one_edit),
         cmocka_unit_test(test_ship_hours__are_read_together),
         cmocka_unit_test(test_ship_hours__a_refused_row_holds_its_hour),
+        cmocka_unit_test(test_ship_hours__few_shipments_are_in_flight),
         cmocka_unit_test(test_ship_hours__memory_follows_in_the_pass),
         cmocka_unit_test(test_ship_hours__what_is_refused_again_stays_asked),
         cmocka_unit_test(test_ship_hours__of_one_mark_alone),

@@ -135,6 +135,27 @@ static void test_ship_marks__refused_rows_are_sent_again(void **state)
     }
 }
 
+/* They are also sent again when the clock was set back, since it is not known for how long they have waited. */
+static void test_ship_marks__refused_rows_and_a_clock_that_is_set_back(void **state)
+{
+    (void)state;
+    struct ship_both b;
+    setup(&b);
+    ts_clock_set_fake(T0 + 100 * TS_HOUR_MS);
+    ship_put(&b, 0, T0, 1);
+    ship_flush(b.st);
+    sto_memory_remote_refuse(b.r, TS_SLICE_LIT("m0"));
+    ship_all(b.st);
+    sto_memory_remote_refuse(b.r, (struct ts_slice){NULL, 0});
+    ship_all(b.st);
+    assert_int_equal(ship_stat(b.st, "ship.held_hours"), 1);
+    ts_clock_set_fake(T0 + 90 * TS_HOUR_MS);
+    ship_all(b.st);
+    assert_int_equal(ship_stat(b.st, "ship.held_hours"), 0);
+    ship_expect(b.r, &b.d, "taken after all");
+    ship_end(&b);
+}
+
 /* A pass has marked the newest hours when the remote store fails. Merges of
  * what was shipped before must not outrun what is still to be shipped, whose
  * generations lie between theirs and that of a shipped delete. */
@@ -362,6 +383,24 @@ static void test_ship_marks__what_is_shipped_again_stays(void **state)
     ship_end(&b);
 }
 
+/* A file goes if all of its points are before the limit; a point at the limit stays. */
+static void test_ship_marks__only_files_before_the_limit_go(void **state)
+{
+    (void)state;
+    struct ship_both b;
+    setup(&b);
+    int64_t last_ms = ts_clock_ms() + TS_HOUR_MS;
+    ship_put(&b, 0, T0, 1);
+    ship_put(&b, 0, last_ms, 2);
+    ship_flush(b.st);
+    ship_all(b.st);
+    assert_int_equal(sto_drop_shipped(b.st, last_ms, NULL), 0);
+    assert_int_equal(ship_stat(b.st, "files.count"), 1);
+    assert_int_equal(sto_drop_shipped(b.st, last_ms + 1, NULL), 0);
+    assert_int_equal(ship_stat(b.st, "files.count"), 0);
+    ship_end(&b);
+}
+
 /* However often files are to be removed, few copies of the marks are kept, and files stay an eighth longer at most. */
 static void test_ship_marks__few_earlier_marks_are_kept(void **state)
 {
@@ -495,6 +534,8 @@ int main(void)
         cmocka_unit_test(test_ship_marks__a_delete_that_is_lost_hides_nothing),
         cmocka_unit_test(test_ship_marks__refused_rows_stay),
         cmocka_unit_test(test_ship_marks__refused_rows_are_sent_again),
+        cmocka_unit_test(test_ship_marks__refused_rows_and_a_clock_that_is_set_back),
+        cmocka_unit_test(test_ship_marks__only_files_before_the_limit_go),
         cmocka_unit_test(test_ship_marks__merges_keep_the_order_after_half_a_pass),
         cmocka_unit_test(test_ship_marks__merges_leave_other_writers_alone),
         cmocka_unit_test(test_ship_marks__merges_go_on_beside_refused_rows),

@@ -311,6 +311,38 @@ static void test_ship_sent__whole_hours_leave_additions_alone(void **state)
     ship_end(&b);
 }
 
+/* An hour that is not over cannot be sent again yet; the request waits for its end, also over a start. */
+static void test_ship_sent__whole_hours_are_sent_again_when_they_are_over(void **state)
+{
+    (void)state;
+    struct ship_both b;
+    int32_t hour = (int32_t)(T0 / TS_HOUR_MS);
+    ship_init(&b, 1);
+    ts_clock_set_fake(hour * TS_HOUR_MS + 60000);
+    ship_reopen(&b); /* ships hours at once */
+    ship_put(&b, 0, hour * TS_HOUR_MS, 1);
+    ship_put(&b, 0, (hour - 1) * TS_HOUR_MS, 2);
+    ship_flush(b.st);
+    ship_all(b.st);
+    assert_int_equal(r_stat(b.r, "shipped_points"), 2);
+    b.opts.ship_whole_hours = true;
+    ship_reopen(&b);
+    ts_clock_set_fake((hour + 1) * TS_HOUR_MS);
+    assert_int_equal(sto_reship(b.st, hour - 1, hour, NULL), 0);
+    ship_all(b.st);
+    assert_int_equal(r_stat(b.r, "shipped_points"), 3); /* the hour before */
+    ship_reopen(&b);
+    ship_all(b.st);
+    assert_int_equal(r_stat(b.r, "shipped_points"), 3);
+    ts_clock_set_fake((hour + 1) * TS_HOUR_MS + 5 * 60000);
+    for (int i = 0; i < 2; i++) { /* once */
+        ship_all(b.st);
+        assert_int_equal(r_stat(b.r, "shipped_points"), 4);
+    }
+    ship_expect(b.r, &b.d, "again");
+    ship_end(&b);
+}
+
 /* --- what happens while a pass looks for rows --- */
 
 const struct sto_mem_row *__real_sto_mem_walk(const struct sto_mem *mem, uint64_t *pos);
@@ -399,6 +431,35 @@ static void test_ship_sent__many_hours_keep_their_additions(void **state)
     ship_end(&b);
 }
 
+/* What was refused stays, from files and from memory, however many hours there are, and is not sent again and again. */
+static void test_ship_sent__many_hours_keep_what_was_refused(void **state)
+{
+    (void)state;
+    enum { MANY = 65536 + 8 }; /* more than are remembered */
+    struct ship_both b;
+    ship_begin(&b);
+    sto_memory_remote_refuse(b.r, TS_SLICE_LIT("m0"));
+    ship_put(&b, 0, T0 + TS_HOUR_MS, 8);
+    ship_flush(b.st);
+    ship_all(b.st);
+    for (int i = 0; i < MANY; i++)
+        ship_put(&b, 1, T0 - i * TS_HOUR_MS, 1);
+    ship_put(&b, 0, T0, 7);
+    ship_all(b.st);
+    assert_int_equal(ship_stat(b.st, "ship.refused_rows"), 2);
+    for (int i = 0; i < 2; i++) /* most of the hours are forgotten */
+        ship_all(b.st);
+    assert_int_equal(ship_stat(b.st, "ship.refused_rows"), 2);
+    ship_flush(b.st);
+    ship_all(b.st);
+    assert_int_equal(ship_stat(b.st, "ship.held_hours"), 2);
+    sto_memory_remote_refuse(b.r, (struct ts_slice){NULL, 0});
+    ship_reopen(&b);
+    ship_all(b.st);
+    r_expect_metric(b.r, "m0", "m0 host=h0 @0 0:7\nm0 host=h0 @1 0:8\n");
+    ship_end(&b);
+}
+
 /* Passes, flushes and merges in threads of their own, while values of the same times come, and additions to them. */
 static void test_ship_sent__threads_keep_the_last_values(void **state)
 {
@@ -447,8 +508,10 @@ int main(void)
         cmocka_unit_test(test_ship_sent__lost_marks_delete_nothing),
         cmocka_unit_test(test_ship_sent__whole_hours_wait_for_their_end),
         cmocka_unit_test(test_ship_sent__whole_hours_leave_additions_alone),
+        cmocka_unit_test(test_ship_sent__whole_hours_are_sent_again_when_they_are_over),
         cmocka_unit_test(test_ship_sent__a_pass_sees_generations_in_order),
         cmocka_unit_test(test_ship_sent__many_hours_keep_their_additions),
+        cmocka_unit_test(test_ship_sent__many_hours_keep_what_was_refused),
         cmocka_unit_test(test_ship_sent__threads_keep_the_last_values),
     };
     ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* errors are expected here */

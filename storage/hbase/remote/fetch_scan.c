@@ -203,7 +203,10 @@ static int forget_some(struct scan *c, struct ts_error *err)
     if (r->x->f->series || r->met.n <= MOST_MET || r->x->f->series_only)
         return 0;
     sto_hbase__table_clear(&r->met);
-    return r->row.met ? expect(c, ts_buf_get(&c->key), &r->row.met, err) : 0;
+    if (!r->row.met)
+        return 0;
+    TS_TRY(expect(c, ts_buf_get(&c->key), &r->row.met, err));
+    return look_up(c, err); /* the row may end before another one is new */
 }
 
 /* The series of a row is new: look up its names together with those of the rows behind it in the reply. */

@@ -102,6 +102,45 @@ static void test_remote_fetch__rows_of_several_results(void **state)
     t_fetch_close(&t);
 }
 
+/* Rows and points that a fetch has returned. */
+struct sums {
+    size_t n_rows, n_points;
+};
+
+static int add_row(void *arg, const struct sto_remote_row *row, size_t pos, struct ts_error *err)
+{
+    struct sums *s = arg;
+    (void)pos, (void)err;
+    s->n_rows++;
+    s->n_points += row->cells->n;
+    return 0;
+}
+
+/* More series than a reader remembers. It forgets them between two replies, here within a row of two results, of which the second one comes in the next
+ * reply: two requests are for 64 results, two for 1,024, and the others for 2,048. */
+static void test_remote_fetch__more_series_than_are_remembered(void **state)
+{
+    (void)state;
+    enum { LARGE = 2 * 64 + 2 * 1024 + 31 * 2048, SERIES = LARGE + 100, POINTS = 5000 };
+    char cell[64];
+    struct sums got = {0};
+    struct ts_error err = {0};
+    t_fetch_open(&t, plain, 1);
+    t_fetch_names(&t, 1, 1, SERIES);
+    for (unsigned v = 1; v <= SERIES; v++)
+        if (v != LARGE)
+            t_put(&t, T_PAIRS(1, v), HOUR, "0000 07");
+    for (unsigned i = 0; i < POINTS; i++) {
+        (void)snprintf(cell, sizeof(cell), "%08X 01", 0xF0000000u | i << 6);
+        t_put(&t, T_PAIRS(1, LARGE), HOUR, cell);
+    }
+    struct sto_fetch f = t_hours(HOUR, HOUR + 1);
+    assert_int_equal(t.remote->ops->fetch(t.remote, &f, NULL, add_row, &got, &err), 0);
+    assert_int_equal(got.n_rows, SERIES);
+    assert_int_equal(got.n_points, SERIES - 1 + POINTS);
+    t_fetch_close(&t);
+}
+
 /* --- rows that are skipped --- */
 
 static void test_remote_fetch__odd_rows_are_skipped_and_counted(void **state)
@@ -481,6 +520,7 @@ int main(void)
         cmocka_unit_test(test_remote_fetch__parts_of_hours),
         cmocka_unit_test(test_remote_fetch__damaged_cells_and_duplicates),
         cmocka_unit_test(test_remote_fetch__rows_of_several_results),
+        cmocka_unit_test(test_remote_fetch__more_series_than_are_remembered),
         cmocka_unit_test(test_remote_fetch__odd_rows_are_skipped_and_counted),
         cmocka_unit_test(test_remote_fetch__series_without_points_are_none),
         cmocka_unit_test(test_remote_fetch__known_series),

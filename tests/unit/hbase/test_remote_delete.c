@@ -237,6 +237,24 @@ static void test_remote_delete__rows_that_are_too_large(void **state)
     assert_int_equal(fake_hbase_cells(k_fake, "tsdb"), 1 + 3 * COLUMNS);
 }
 
+/* Rows that fit into a reply, but not all together. */
+static void test_remote_delete__rows_that_are_too_many(void **state)
+{
+    (void)state;
+    enum { HOURS = 8, COLUMNS = 6 }; /* of 192 KB of qualifiers in each row */
+    struct sto_thrift_gateway g = {"127.0.0.1", fake_hbase_port(k_fake)};
+    struct ts_error err = {0};
+    struct sto_hbase_opts opts = {.access = {.gateways = &g, .n_gateways = 1, .max_reply_bytes = 1 << 20},
+                                  .schema = STO_HBASE_SCHEMA_DEFAULT,
+                                  .now_ms = k_clock};
+    assert_int_equal(sto_hbase_open(&opts, &k_remote, &err), 0);
+    k_ship(K_HOUR - 1, true, "0:1"); /* ids */
+    for (int i = 0; i < HOURS; i++)
+        fill_columns(K_HOUR + i, COLUMNS);
+    erase(0, HOURS * TS_HOUR_MS - 1);
+    assert_int_equal(fake_hbase_cells(k_fake, "tsdb"), 1 + HOURS * COLUMNS); /* the annotations */
+}
+
 #define CASE(NAME) cmocka_unit_test_setup_teardown(test_remote_delete__##NAME, k_setup, k_teardown)
 int main(void)
 {
@@ -246,6 +264,7 @@ int main(void)
         CASE(a_long_range_reads_only_what_exists),
         CASE(cells_from_the_future_are_deleted_as_well),
         CASE(rows_that_are_too_large),
+        CASE(rows_that_are_too_many),
         CASE(faults_of_deletes),
         CASE(rows_in_another_order),
         CASE(what_follows_is_there_whatever_the_clocks),

@@ -458,8 +458,8 @@ static void test_remote_fetch_faults__every_request_for_computed_keys(void **sta
     close_filled();
 }
 
-/* Rows that do not fit into one reply together are fetched one by one. */
-static void test_remote_fetch_faults__large_rows_of_computed_keys(void **state)
+/* Rows that do not fit into one reply together come in several, by computed keys and by a scanner. */
+static void test_remote_fetch_faults__large_rows(void **state)
 {
     (void)state;
     enum { SERIES = 8, BYTES = 300000 };
@@ -485,14 +485,16 @@ static void test_remote_fetch_faults__large_rows_of_computed_keys(void **state)
     }
     ts_free(large);
     struct sto_fetch f = t_hours(HOUR, HOUR + 1);
-    f.series = series;
-    f.n_series = SERIES;
-    char *text = t_fetch_text(&t, &f);
-    size_t n_lines = 0;
-    for (const char *p = text; *p; p = strchr(p, '\n') + 1)
-        n_lines++;
-    assert_int_equal(n_lines, SERIES);
-    ts_free(text);
+    for (int scans = 0; scans < 2; scans++) {
+        f.series = scans ? NULL : series;
+        f.n_series = scans ? 0 : SERIES;
+        char *text = t_fetch_text(&t, &f);
+        size_t n_lines = 0;
+        for (const char *p = text; *p; p = strchr(p, '\n') + 1)
+            n_lines++;
+        assert_int_equal(n_lines, SERIES);
+        ts_free(text);
+    }
     t_fetch_close(&t);
 }
 
@@ -536,7 +538,7 @@ int main(void)
         cmocka_unit_test(test_remote_fetch_faults__memory),
         cmocka_unit_test(test_remote_fetch_faults__caller_ends_it),
         cmocka_unit_test(test_remote_fetch_faults__every_request_for_computed_keys),
-        cmocka_unit_test(test_remote_fetch_faults__large_rows_of_computed_keys),
+        cmocka_unit_test(test_remote_fetch_faults__large_rows),
         cmocka_unit_test(test_remote_fetch_faults__fewer_rows_than_were_requested),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -162,6 +162,40 @@ static void test_remote_ship_columns__rows_together(void **state)
     sto_cells_release(&d);
 }
 
+/* A row with a cell that cannot be read does not become one column, in which that cell would be lost. */
+static void test_remote_ship_columns__damaged_cells_stay(void **state)
+{
+    (void)state;
+    struct ts_buf out;
+    ts_buf_init(&out, 0);
+    k_open(true, false);
+    k_ship(K_HOUR + 9, true, "0:1");
+    k_other(K_HOUR - 1, 's', "60:1");
+    fake_hbase_put(k_fake, "tsdb", k_key(K_HOUR - 1), "t", TS_SLICE_LIT("\0\x1f"), TS_SLICE_LIT("\1"),
+                   0); /* a float of 8 bytes has one */
+    k_ship(K_HOUR - 1, false, "120:2");
+    assert_true(fake_hbase_get(k_fake, "tsdb", k_key(K_HOUR - 1), "t", TS_SLICE_LIT("\0\x1f"), &out, NULL));
+    assert_true(ts_slice_is(ts_buf_get(&out), "\1"));
+    ts_buf_release(&out);
+}
+
+/* Of a time that a column has twice the later point counts, and it alone is written anew. */
+static void test_remote_ship_columns__times_that_a_column_has_twice(void **state)
+{
+    (void)state;
+    struct ts_buf out;
+    ts_buf_init(&out, 0);
+    k_open(false, false);
+    k_ship(K_HOUR + 9, true, "0:1");
+    fake_hbase_put(k_fake, "tsdb", k_key(K_HOUR), "t", TS_SLICE_LIT("\0\0\0\0\3\xc0"),
+                   TS_SLICE_LIT("\1\5\2\0"), 0);
+    k_ship(K_HOUR, false, "60:9");
+    (void)k_expect(K_HOUR, "0s=5 60s=9");
+    assert_true(fake_hbase_get(k_fake, "tsdb", k_key(K_HOUR), "t", TS_SLICE_LIT("\0\0\3\xc0"), &out, NULL));
+    t_assert_hex(out.p, out.n, "05 09 00");
+    ts_buf_release(&out);
+}
+
 /* What tsdb-uid has of one name is no id: the rows of its series are refused, and those of others are stored. */
 static void test_remote_ship_columns__one_damaged_id(void **state)
 {
@@ -204,6 +238,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_remote_ship_columns__appends_wait_for_the_column, k_setup,
                                         k_teardown),
         cmocka_unit_test_setup_teardown(test_remote_ship_columns__rows_together, k_setup, k_teardown),
+        cmocka_unit_test_setup_teardown(test_remote_ship_columns__damaged_cells_stay, k_setup, k_teardown),
+        cmocka_unit_test_setup_teardown(test_remote_ship_columns__times_that_a_column_has_twice, k_setup,
+                                        k_teardown),
         cmocka_unit_test_setup_teardown(test_remote_ship_columns__one_damaged_id, k_setup, k_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

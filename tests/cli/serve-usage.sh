@@ -26,8 +26,8 @@ tsd serve --print-config --opentsdb-config theirs.conf --port 5 2>&1 | grep -E '
     sed -E 's/^[0-9TZ:.-]+ //'
 printf 'tsd.core.authentication.enable = true \t\r\n' >>theirs.conf
 tsd serve --data d --opentsdb-config=theirs.conf 2>&1 | grep authentication
-for keys in 'tracking = true' 'tracking = 1,realtime_ts = yes' 'realtime_ts = true' 'tracking = true,tsuid_incrementing = true' 'traking = true'; do
-    echo "$keys" | tr ',' '\n' | sed -E 's/^(tra[a-z]*)/tsuid_\1/; s/^/tsd.core.meta.enable_/' >theirs.conf
+for keys in 'tracking = true' 'tracking = 1,realtime_ts = yes' 'realtime_ts = true' 'tracking = true,tsuid_incrementing = true' 'traking = true' 'tsd.core.enable_api = true,tsd.core.authentication.enable = false'; do
+    echo "$keys" | tr ',' '\n' | sed -E 's/^(tra[a-z]*)/tsuid_\1/; /^tsd/!s/^/tsd.core.meta.enable_/' >theirs.conf
     tsd serve --print-config --opentsdb-config theirs.conf 2>&1 | grep -E 'theirs|^(hbase_series_counters|meta_series) =' | sed -E 's/^[0-9TZ:.-]+ //'
 done
 echo 'tsd.storage.salt.width = 9' >theirs.conf

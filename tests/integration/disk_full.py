@@ -134,7 +134,8 @@ def expect_well(daemon, confirmed, what):
         answer = post(daemon, body("full.http", confirmed, 1))
     if answer[0] != 204:
         fail("%s: there is room again, but /api/put answers %r" % (what, answer))
-    if ready(daemon) != (200, "ready\n"):
+    code, text = ready(daemon)  # the daemon's own figures may lack a round
+    if code != 200 or not text.startswith("ready\n"):
         fail("%s: there is room again, but /readyz answers %r" % (what, ready(daemon)))
     have = values(daemon, "full.http")
     if any(have.get(BASE + k) != value(k) for k in range(confirmed + 1)):

@@ -2,9 +2,11 @@
 """/healthz, /readyz and /metrics of a real daemon: the text format of Prometheus 0.0.4 by its rules, the same figures as /api/stats, and both
 health pages in every mode."""
 import http.client
+import os
 import re
+import subprocess
 
-from metakit import end, holds as check
+from metakit import ask, end, holds as check
 from tsdtest import Daemon
 
 SAMPLE = re.compile(r'^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\["\\n])*)"\})? (\d+)$')
@@ -69,6 +71,13 @@ def main():
             check("healthz %s" % keys, get(d, "/healthz")[0] == 200)
             check("readyz %s" % keys, get(d, "/readyz")[0] == 200)
             parsed(get(d, "/metrics")[2])
+    with Daemon(workers=1, max_series=1) as d:
+        for value in "bc":
+            ask(d, "POST", "/api/put", {"metric": "health.m", "timestamp": 1500000000, "value": 1, "tags": {"a": value}})
+        status, kind, text = get(d, "/readyz")
+        check("what keeps no point of known series out is named after ready", status == 200 and text.startswith("ready\npoints of new series are refused: max_series is reached: "), (status, text))
+        said = subprocess.run([os.environ["TSD"], "check", "--port", str(d.port)], stdout=subprocess.PIPE, text=True)
+        check("tsd check warns of it", (said.returncode, "; points of new series are refused" in said.stdout) == (1, True), said)
     end("health")
 
 

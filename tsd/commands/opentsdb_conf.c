@@ -124,7 +124,8 @@ static bool misspelt(const struct report *r, const char *name, const char *where
     ts_conf_each(r->conf, near_key, &near);
     for (size_t i = 0; i < sizeof(conflicts) / sizeof(conflicts[0]); i++)
         ts_near_see(&near, ts_slice_str(conflicts[i].name));
-    if (!near.n || near.least > MISSPELT_MOST)
+    if (!near.n || !near.least ||
+        near.least > MISSPELT_MOST) /* 0: it is spelt right, and its value does not matter here */
         return false;
     ts_log(TS_LOG_WARN, "%s: %s is not taken; did you mean %s?", where, name, near.best);
     return true;

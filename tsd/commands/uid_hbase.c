@@ -255,7 +255,8 @@ static void on_found(void *arg, const struct sto_hbase_found *f)
 static int say_left(const struct sto_hbase_check_opts *opts, const struct sto_hbase_check_result *res,
                     uint64_t left, struct ts_error *err)
 {
-    uint64_t n_lengths = res->n_found[STO_HBASE_UID_LENGTH], n_fixable = 0;
+    uint64_t n_lengths = res->n_found[STO_HBASE_UID_LENGTH] - res->n_fixed[STO_HBASE_UID_LENGTH],
+             n_fixable = 0;
     char lengths[200] = "";
     for (unsigned i = 0; i < STO_HBASE_N_FAULTS; i++)
         if (!sto_hbase_fault_is_note(i) && (sto_hbase_fault_fixes(i) & STO_HBASE_FIX))

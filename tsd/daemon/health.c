@@ -171,11 +171,10 @@ void tsd_health_look(struct tsd_daemon *d, bool disk, struct tsd_health *out)
     health_refusing(d, away, out);
     if (away)
         health_away(&why, out);
-    if (disk) {
+    if (disk)
         health_disk(d, out);
-        health_figures(d, away, out);
-        health_self(d, out);
-    }
+    health_figures(d, away, out);
+    health_self(d, out);
 }
 
 bool tsd_health_ready(const struct tsd_health *h)

@@ -79,12 +79,15 @@ struct sto_hbase_sample {
     unsigned n_rows;
     unsigned
         n_odd; /* of these: with keys that no row of a series has by the widths and salts of the options */
+    unsigned n_beyond; /* and of those: with a salt that no row at all has */
 };
 #define STO_HBASE_SAMPLE_MIN 8u /* rows from which on keys say something about all */
-/** Do the keys say that the widths and salts are not those with which the table was made? */
+/** Do the keys say that the widths and salts are not those with which the table was made? With twice as many buckets half of the keys fit; with half as
+ * many all of the lower buckets do, and none of the others. */
 static inline bool sto_hbase_sample_is_odd(const struct sto_hbase_sample *s)
 {
-    return s->n_rows >= STO_HBASE_SAMPLE_MIN && s->n_odd > s->n_rows / 2;
+    return s->n_rows >= STO_HBASE_SAMPLE_MIN &&
+           (s->n_odd > s->n_rows / 4 || s->n_beyond >= STO_HBASE_SAMPLE_MIN);
 }
 /** Look at the keys of some rows from all parts of the table. Errors of storage/remote.h. Blocks: one request, and one for each part. */
 int sto_hbase_sample_keys(struct sto_remote *r, const struct sto_remote_call *call,

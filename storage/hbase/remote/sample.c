@@ -67,8 +67,10 @@ static int add_buckets(struct sampling *x, struct ts_error *err)
     const struct sto_hbase_schema *schema = &x->h->opts.schema;
     uint32_t n = sto_hbase_buckets(schema), n_parts = n < MOST_BUCKETS ? n : MOST_BUCKETS;
     uint8_t key[STO_HBASE_MAX_WIDTH];
+    uint64_t most = schema->salt_width < 8 ? 1ull << 8 * schema->salt_width : UINT64_MAX;
     TS_TRY(add_key(x, (struct ts_slice){NULL, 0}, err));
-    for (uint32_t i = 1; i < n_parts; i++) {
+    for (uint32_t i = 1; i < n_parts + (n < most);
+         i++) { /* with the one behind the last bucket, where there should be nothing */
         sto_hbase_put(key, (uint64_t)n * i / n_parts, schema->salt_width);
         TS_TRY(add_key(x, (struct ts_slice){(const char *)key, schema->salt_width}, err));
     }
@@ -80,7 +82,7 @@ static int by_bytes(const void *a, const void *b)
     return ts_slice_cmp(*(const struct ts_slice *)a, *(const struct ts_slice *)b);
 }
 
-/* Each start once, and at most STO_HBASE_SAMPLE_PARTS of them, evenly. */
+/* Each start once, and at most STO_HBASE_SAMPLE_PARTS of them, evenly, the first and the last one included. */
 static void choose(struct sampling *x)
 {
     size_t n = 0, n_parts;
@@ -89,8 +91,8 @@ static void choose(struct sampling *x)
         if (i == 0 || !ts_slice_eq(x->keys[i], x->keys[i - 1]))
             x->keys[n++] = x->keys[i];
     n_parts = n < STO_HBASE_SAMPLE_PARTS ? n : STO_HBASE_SAMPLE_PARTS;
-    for (size_t i = 0; i < n_parts; i++)
-        x->keys[i] = x->keys[i * n / n_parts];
+    for (size_t i = 1; i < n_parts; i++)
+        x->keys[i] = x->keys[i * (n - 1) / (n_parts - 1)];
     x->n = n_parts;
 }
 
@@ -114,9 +116,12 @@ static int look_at_part(struct sampling *x, size_t part, struct sto_hbase_sample
                                               n_rows);
     TS_TRY(sto_hbase_call(&x->s, &x->request, &reply, NULL, err));
     sto_thrift_items_init(&it, &reply);
-    for (; (rc = sto_thrift_row(&it, &row, err)) == 1; out->n_rows++)
-        out->n_odd += sto_hbase_rowkey_parse(schema, row.row, &key, NULL) < 0 ||
-                      (!key.global && sto_hbase_rowkey_check(schema, &key, NULL) < 0);
+    for (; (rc = sto_thrift_row(&it, &row, err)) == 1; out->n_rows++) {
+        bool is_key = sto_hbase_rowkey_parse(schema, row.row, &key, NULL) == 0;
+        bool odd = !is_key || (!key.global && sto_hbase_rowkey_check(schema, &key, NULL) < 0);
+        out->n_odd += odd;
+        out->n_beyond += is_key && odd && key.salt >= sto_hbase_buckets(schema);
+    }
     return sto_hbase_error(rc, err);
 }
 

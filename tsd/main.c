@@ -172,7 +172,8 @@ static const struct tsd_cmd commands[] = {
          "separated by tabs. Rows are printed series by series. "
          "--delete does not ask for confirmation: when all is printed, this range of these\n"
          "series is "
-         "deleted. Histograms, rollups and annotations are not shown: use tsd export and tsd annotate.\n"
+         "deleted. Rollups are not shown: use tsd export; annotations and histograms have families of their "
+         "own.\n"
          "--hbase prints what queries would read from OpenTSDB's tables, in the same forms; tsd fsck --hbase "
          "names cells that "
          "cannot be read.",

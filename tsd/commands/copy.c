@@ -188,7 +188,8 @@ static int open_stores(struct tsd_copy *c, bool writes, struct ts_error *err)
     TS_TRY(sto_hbase_open(&c->set.opts, &c->remote, err));
     c->interrupted = tsd_hbase_interrupted();
     struct sto_remote_call call = tsd_copy_call(c);
-    TS_TRY(tsd_hbase_warn_of_keys(c->remote, &call, err));
+    TS_TRY(tsd_hbase_look_at_keys(c->remote, &call,
+                                  err)); /* others would find nothing, or write what nobody finds */
     if (!there && !writes && !c->to_hbase)
         return 0;
     enum tsd_local how = c->to_hbase || !writes ? TSD_LOCAL_READ : TSD_LOCAL_CREATE;

@@ -93,6 +93,8 @@ static int take_options(struct run *r, struct ts_error *err)
         TS_TRY(ts_time_parse(ts_slice_str(from), NULL, ts_clock_ms(), false, &r->opts.from_ms, NULL, err));
     if (to)
         TS_TRY(ts_time_parse_end(ts_slice_str(to), NULL, ts_clock_ms(), false, &r->opts.to_ms, err));
+    if (r->opts.from_ms > r->opts.to_ms)
+        return ts_error_set(err, TS_EINVAL, "--to %s is before --from %s", to, from);
     return 0;
 }
 
@@ -320,18 +322,10 @@ static void put_json_summary(struct run *r)
 /* With other salts or widths than those of the table every row is one of no series, and would be deleted. */
 static int may_delete_rows(const struct run *r, const struct tsd_hbase_tables *t, struct ts_error *err)
 {
-    struct sto_hbase_sample keys;
     if (!(r->opts.fixes & (STO_HBASE_DELETE_ROWS | STO_HBASE_DELETE_ORPHANS)))
         return 0;
-    TS_TRY(sto_hbase_sample_keys(t->remote, &t->call, &keys, err));
-    if (!sto_hbase_sample_is_odd(&keys))
-        return 0;
-    return ts_error_set(
-        err, TS_EINVAL,
-        "%u of %u rows from all parts of the table have keys that do not fit hbase_salt_width, "
-        "hbase_salt_buckets and the widths of ids: name the numbers with which the tables were made. "
-        "Nothing was changed, since --delete rows and orphans would delete what they do not fit",
-        keys.n_odd, keys.n_rows);
+    int rc = tsd_hbase_look_at_keys(t->remote, &t->call, err);
+    return rc == TS_EINVAL ? ts_error_wrap(err, "nothing was deleted") : rc;
 }
 
 static int check(struct run *r, struct tsd_hbase_tables *t, struct ts_error *err)

@@ -32,7 +32,8 @@ const struct ts_opt tsd_hbase_opts[] = {
      .help = "With --split metric: ids of metrics that are expected. Default 1000."},
     {.name = "regions",
      .arg = "N",
-     .help = "With --split metric: regions for these ids; with salt, for those of each bucket. Default 10."},
+     .help = "With --split metric: regions for these ids; in a table with salts, for those of each bucket. "
+             "Default 10."},
     {.name = "compression",
      .arg = "CODEC",
      .help = "create-tables: none, gz, snappy, lz4, zstd, lzo or bzip2; HBase must have it. Default none."},

@@ -32,9 +32,9 @@
 int tsd_hbase_probe(const struct tsd_hbase_settings *set, struct ts_error *err);
 /** From now on the first Ctrl-C sets a flag, which is returned, for calls to be cancelled by; a second one ends the program. */
 const _Atomic bool *tsd_hbase_interrupted(void);
-/** Say on standard error that keys of the table do not fit the configuration, if they do not: then nothing is found, and nothing else says so. 0; errors of
+/** TS_EINVAL if many keys of the table do not fit the configuration: then nothing is found, and nothing else says so. Otherwise 0; errors of
  * storage/remote.h. */
-int tsd_hbase_warn_of_keys(struct sto_remote *remote, const struct sto_remote_call *call,
+int tsd_hbase_look_at_keys(struct sto_remote *remote, const struct sto_remote_call *call,
                            struct ts_error *err);
 /** Keys of args->conf and these options.
  *  @param memory  [out] the account of hbase_memory_bytes; outlives set and what is opened with it

@@ -128,17 +128,18 @@ int tsd_hbase_probe(const struct tsd_hbase_settings *set, struct ts_error *err)
     return rc < 0 ? ts_error_wrap(err, "no gateway of hbase_gateways answers (%s)", set->gateways_key) : 0;
 }
 
-int tsd_hbase_warn_of_keys(struct sto_remote *remote, const struct sto_remote_call *call,
+int tsd_hbase_look_at_keys(struct sto_remote *remote, const struct sto_remote_call *call,
                            struct ts_error *err)
 {
     struct sto_hbase_sample keys;
     TS_TRY(sto_hbase_sample_keys(remote, call, &keys, err));
-    if (sto_hbase_sample_is_odd(&keys))
-        tsd_say("%u of %u rows from all parts of the table of points have keys that do not fit "
-                "hbase_salt_width, hbase_salt_buckets and the widths of ids, so that rows are not found: "
-                "name the numbers with which the table was made",
-                keys.n_odd, keys.n_rows);
-    return 0;
+    if (!sto_hbase_sample_is_odd(&keys))
+        return 0;
+    return ts_error_set(err, TS_EINVAL,
+                        "%u of %u rows from all parts of the table of points have keys that do not fit "
+                        "hbase_salt_width, hbase_salt_buckets and the widths of ids: "
+                        "name the numbers with which the table was made",
+                        keys.n_odd, keys.n_rows);
 }
 
 int tsd_hbase_tables_open(struct tsd_hbase_tables *t, const struct tsd_args *args, struct ts_error *err)

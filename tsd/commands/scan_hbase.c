@@ -48,13 +48,27 @@ static int open_store(const char *dir, struct sto_remote *remote, struct sto_sto
     return sto_open(&opts, out, err);
 }
 
+/* Rows that fit are printed, with a warning if many do not. */
+static int look_at_keys(struct tsd_hbase_tables *t, struct ts_error *err)
+{
+    struct ts_error why = {0};
+    int rc = tsd_hbase_look_at_keys(t->remote, &t->call, &why);
+    if (rc == TS_EINVAL) {
+        tsd_say("%s; rows that do not fit are not printed", why.text);
+        return 0;
+    }
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}
+
 int tsd_hbase_store_open(const struct tsd_args *args, struct tsd_hbase_tables *t, struct sto_store **out,
                          struct ts_error *err)
 {
     *out = NULL;
     TS_TRY(tsd_hbase_tables_open(t, args, err));
     (void)signal(SIGINT, SIG_DFL); /* nothing is changed that would have to be finished */
-    int rc = tsd_hbase_warn_of_keys(t->remote, &t->call, err);
+    int rc = look_at_keys(t, err);
     char *dir = rc == 0 ? make_folder(err) : NULL;
     if (rc == 0)
         rc = dir ? open_store(dir, t->remote, out, err) : TS_EIO;

@@ -298,6 +298,9 @@ static int uid_fsck(struct run *r, struct ts_error *err)
         ts_buf_printf(&r->out, "%llu errors found.\n", (unsigned long long)n);
     else
         ts_buf_str(&r->out, "No errors found.\n");
+    if (res.n_too_new)
+        ts_buf_printf(&r->out, "%llu mapping%s written just now and left out: run it again in ten minutes\n",
+                      (unsigned long long)res.n_too_new, res.n_too_new == 1 ? " was" : "s were");
     if (!left)
         return 0;
     return say_left(&opts, &res, left, err);

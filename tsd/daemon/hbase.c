@@ -26,9 +26,10 @@ struct tsd_hbase {
     bool sole_writer;          /* constant */
     struct sto_store *store;   /* while watched */
     pthread_t thread;
-    unsigned n_looks;  /* at keys; the thread alone */
-    bool runs;         /* the thread was started; main thread alone */
-    _Atomic bool stop; /* cancels the question that is under way */
+    unsigned n_looks;          /* at keys; the thread alone */
+    bool runs;                 /* the thread was started; main thread alone */
+    _Atomic bool has_odd_keys; /* they do not fit the configuration */
+    _Atomic bool stop;         /* cancels the question that is under way */
     pthread_mutex_t mu;
     pthread_cond_t wake;
     enum tsd_hbase_health health; /* under mu, as the following */
@@ -103,6 +104,7 @@ static void look_at_keys(struct tsd_hbase *h, const struct sto_remote_call *call
     if (h->n_looks >= LOOKS_MAX || sto_hbase_sample_keys(h->remote, call, &keys, NULL) < 0)
         return;
     h->n_looks = keys.n_rows < STO_HBASE_SAMPLE_MIN ? h->n_looks + 1 : LOOKS_MAX;
+    atomic_store_explicit(&h->has_odd_keys, sto_hbase_sample_is_odd(&keys), memory_order_relaxed);
     if (sto_hbase_sample_is_odd(&keys))
         ts_log(
             TS_LOG_ERROR,
@@ -112,6 +114,11 @@ static void look_at_keys(struct tsd_hbase *h, const struct sto_remote_call *call
             "Stop, and "
             "configure the numbers with which the table was made",
             keys.n_odd, keys.n_rows);
+}
+
+bool tsd_hbase_has_odd_keys(const struct tsd_hbase *h)
+{
+    return atomic_load_explicit(&h->has_odd_keys, memory_order_relaxed);
 }
 
 /* Ask HBase for one name: that needs a gateway, a region server and the table of ids. */

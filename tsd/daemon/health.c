@@ -62,6 +62,18 @@ static void health_away(const struct ts_error *why, struct tsd_health *h)
                 "wait in the data folder");
 }
 
+/* The salts or widths are not those of the table. */
+static void health_keys(const struct tsd_daemon *d, struct tsd_health *h)
+{
+    if (!d->hbase || !tsd_hbase_has_odd_keys(d->hbase))
+        return;
+    struct tsd_health_problem *p = health_add(h, false);
+    HEALTH_TEXT(p->what,
+                "keys of HBase's table of points do not fit hbase_salt_width, hbase_salt_buckets and the "
+                "widths of ids: answers lack points, and nobody else finds what is written");
+    HEALTH_TEXT(p->action, "stop the daemon, and configure the numbers with which the table was made");
+}
+
 /* HBase answers, but does not take points: a table is missing, or access to it is denied. */
 static void health_shipping(const struct tsd_daemon *d, struct tsd_health *h)
 {
@@ -171,6 +183,7 @@ void tsd_health_look(struct tsd_daemon *d, bool disk, struct tsd_health *out)
     health_refusing(d, away, out);
     if (away)
         health_away(&why, out);
+    health_keys(d, out);
     if (disk)
         health_disk(d, out);
     health_figures(d, away, out);

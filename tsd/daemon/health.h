@@ -14,7 +14,7 @@
 
 struct tsd_daemon;
 
-#define TSD_HEALTH_MAX 10 /* problems of one report: more than tsd_health_look knows */
+#define TSD_HEALTH_MAX 12 /* problems of one report: more than tsd_health_look knows */
 
 /* A problem. */
 struct tsd_health_problem {

@@ -127,8 +127,10 @@ void tsd_scan__head(struct tsd_scan_run *r, const struct sto_series *s, int64_t 
 {
     struct ts_buf *b = &r->lines.out;
     uint8_t key[TSD_SCAN_KEY_MAX + 8];
-    scan_bytes(b, key, tsd_scan__key(r, base_ms, key));
-    ts_buf_char(b, ' ');
+    if (r->opts->family != TSD_SCAN_DAYS) { /* days have no keys */
+        scan_bytes(b, key, tsd_scan__key(r, base_ms, key));
+        ts_buf_char(b, ' ');
+    }
     ts_buf_slice(b, tsd_scan__metric(r, s));
     ts_buf_printf(b, " %lld ", (long long)(base_ms / 1000));
     scan_date(b, base_ms);

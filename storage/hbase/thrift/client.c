@@ -298,8 +298,8 @@ static const char *transport_hint(const struct sto_thrift_client *c)
 {
     return c->has_answered
                ? ""
-               : ", nor anything else over this connection; is its transport, buffered or framed, "
-                 "the one that it is said to have?";
+               : ", nor anything else over this connection (hbase_transport must be that of the gateway, "
+                 "buffered or framed)";
 }
 
 /* Why a reservation of n bytes failed. */

@@ -160,7 +160,7 @@ int qry_view_add_rollups(struct qry_view *view, const struct qry_view_buckets *a
 void qry_view_known_names(const struct qry_view *view, enum sto_uid_kind kind, struct ts_slice prefix,
                           void (*each)(void *arg, uint32_t id, struct ts_slice name), void *arg);
 /** Report the names that begin with prefix, at most max of the catalog and max of the remote store, each once, in
- * no particular order. */
+ * no particular order; each NULL: those of the remote store only enter the view. */
 int qry_view_suggest(struct qry_view *view, enum sto_uid_kind kind, struct ts_slice prefix, size_t max,
                      void (*each)(void *arg, uint32_t id, struct ts_slice name), void *arg,
                      struct ts_error *err);

@@ -112,7 +112,8 @@ int qry_view_suggest(struct qry_view *view, enum sto_uid_kind kind, struct ts_sl
                      void (*each)(void *arg, uint32_t id, struct ts_slice name), void *arg,
                      struct ts_error *err)
 {
-    sto_uid_suggest(view->cat, kind, prefix, max, each, arg);
+    if (each)
+        sto_uid_suggest(view->cat, kind, prefix, max, each, arg);
     if (!qry_view_remote(view))
         return 0;
     struct suggesting s = {.view = view, .kind = kind, .err = err};
@@ -123,7 +124,7 @@ int qry_view_suggest(struct qry_view *view, enum sto_uid_kind kind, struct ts_sl
     if (rc < 0)
         rc = qry_view_failed(view, rc, err);
     rc = s.rc < 0 ? s.rc : rc;
-    for (size_t i = 0; i < s.n && rc == 0; i++) {
+    for (size_t i = 0; i < s.n && rc == 0 && each; i++) {
         uint32_t id;
         if (sto_name_internal(s.names[i]) && !sto_name_internal(prefix))
             continue;

@@ -91,6 +91,9 @@ def main():
     check("names match", tsd("uid", "grep", "-i", "^(SYS|web)")[:2], (0, "metrics sys.cpu: [0, 0, 1]\nmetrics sys.mem: [0, 0, 2]\ntagv web\xf6: [0, 0, 1]\n"))
     check("or do not", tsd("uid", "grep", "tagk", "sys"), (1, "", "tsd: no name matches sys\n"))
     check("a name that HBase cannot hold", (tsd("uid", "assign", "metrics", "\u03b1")[0], tsd("uid", "grep", "\u03b1")[0]), (1, 1))
+    for words in (("assign", "metrics", "a b"), ("rename", "tagv", "other", "ex=am ple")):
+        code, _, said = tsd("uid", *words)
+        check("a name that no daemon accepts", (code, "illegal character" in said), (1, True))
     check("a rename", tsd("uid", "rename", "tagv", "other", "third")[:2], (0, "tagv other -> third\n"))
     check("a name is in use", tsd("uid", "rename", "tagv", "third", "web\xf6")[0], 1)
     check("a delete", (tsd("uid", "delete", "tagv", "third"), tsd("uid", "delete", "tagv", "third")[0]), ((0, "", ""), 1))
@@ -154,6 +157,8 @@ def main():
     lines = tsd("scan", "--import", "2013/01/01-00:00:00", "2013/12/31", "none", "sys.cpu", "none", "sys.mem")
     check("or as lines of import", (lines[0], lines[1].splitlines()[:2], len(lines[1].splitlines()), lines[2]),
           (0, ["sys.cpu 1356998400 %s host=web\xf6" % "4.199999809265137", "sys.cpu 1356998401 1 host=web\xf6"], 5, ""))
+    check("of metrics with stars", tsd("scan", "--import", "2013/01/01-00:00:00", "2013/12/31", "none", "sys.*"), lines)
+    check("of none with stars", tsd("scan", "2013/01/01", "none", "nobody*")[::2], (1, "tsd: No metric matches 'nobody*'\n"))
     check("of an unknown metric", tsd("scan", "2013/01/01", "none", "nobody")[::2], (1, "tsd: No such name for 'metrics': 'nobody'\n"))
     check("it deletes nothing", tsd("scan", "--delete", "2013/01/01", "2013/01/02", "none", "sys.cpu")[0], 2)
     check("no scratch folder stays", [n for n in os.listdir(folder.name) if n.startswith("tsd-scan")], [])

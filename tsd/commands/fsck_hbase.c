@@ -213,7 +213,7 @@ static bool is_misread(const struct run *r)
 }
 
 /* Faults that are left, and the options that repair them, but for those that were given: they have done what they can. */
-static void put_advice(struct run *r, uint64_t left)
+static void put_advice(struct run *r, uint64_t damage, uint64_t left)
 {
     static const struct {
         unsigned fixes;
@@ -228,7 +228,7 @@ static void put_advice(struct run *r, uint64_t left)
         {STO_HBASE_DELETE_UNKNOWN, "--delete unknown"},
         {0, "no option"},
     };
-    ts_buf_printf(&r->out, "%s%" PRIu64 " fault%s", r->opts.fixes ? "repaired, but " : "", left,
+    ts_buf_printf(&r->out, "%s%" PRIu64 " fault%s", damage > left ? "repaired, but " : "", left,
                   left == 1 ? "" : "s");
     if (r->opts.fixes)
         ts_buf_str(&r->out, left == 1 ? " is left" : " are left");
@@ -268,7 +268,9 @@ static void put_text_summary(struct run *r)
     if (r->res.n_too_new)
         ts_buf_printf(&r->out, "%s rows or names were written just now: run it again in ten minutes\n",
                       tsd_count_text(r->res.n_too_new, n[0]));
-    if (!damage)
+    if (!damage && r->res.n_too_new)
+        ts_buf_str(&r->out, "clean as far as was looked\n");
+    else if (!damage)
         ts_buf_str(&r->out, "clean\n");
     else if (is_misread(r))
         ts_buf_str(&r->out,
@@ -276,7 +278,7 @@ static void put_text_summary(struct run *r)
                    "of ids: it is likelier that these "
                    "are not the numbers with which the tables were made; repair nothing before you know\n");
     else if (left)
-        put_advice(r, left);
+        put_advice(r, damage, left);
     else
         ts_buf_str(&r->out, "repaired\n");
 }

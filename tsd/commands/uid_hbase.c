@@ -12,6 +12,7 @@
 #include "storage/hbase/remote/check.h"
 #include "storage/hbase/remote/metadata.h"
 #include "tsd/commands/hbase.h"
+#include "tsd/ingest/rules.h"
 
 #include <string.h>
 
@@ -198,13 +199,29 @@ static int uid_grep(struct run *r, struct ts_error *err)
 
 /* --- assign, rename, delete --- */
 
+/* May a name be written? As a daemon with remote = hbase would accept it. */
+static int may_be(enum sto_remote_kind kind, const char *text, struct ts_error *err)
+{
+    struct ts_slice name = ts_slice_str(text), bad;
+    struct tsd_rules rules;
+    struct ts_buf why;
+    tsd_rules_init(&rules, false, true, TSD_TAGS_HBASE, "");
+    if (tsd_name_ok(&rules, (enum sto_uid_kind)kind, name, &bad))
+        return sto_hbase_check_name(kind, name, err);
+    ts_buf_init(&why, 0);
+    tsd_name_why(&rules, (enum sto_uid_kind)kind, TS_SLICE_LIT("name"), name, bad, &why);
+    int rc = ts_error_set(err, TS_EINVAL, "%.*s", (int)why.n, why.p);
+    ts_buf_release(&why);
+    return rc;
+}
+
 static int uid_assign(struct run *r, struct ts_error *err)
 {
     enum sto_remote_kind kind = STO_REMOTE_METRIC;
     size_t n = r->n_words - 1, n_found = 0;
     TS_TRY(take_kind(r->words[0], &kind, err));
     for (size_t i = 0; i < n; i++) /* nothing is assigned if a name is refused */
-        TS_TRY(sto_hbase_check_name(kind, ts_slice_str(r->words[i + 1]), err));
+        TS_TRY(may_be(kind, r->words[i + 1], err));
     struct sto_remote_name *list = ts_xcalloc(n, sizeof *list);
     for (size_t i = 0; i < n; i++)
         list[i] = (struct sto_remote_name){.kind = kind, .name = ts_slice_str(r->words[i + 1])};
@@ -217,6 +234,7 @@ static int uid_rename(struct run *r, struct ts_error *err)
 {
     enum sto_remote_kind kind = STO_REMOTE_METRIC;
     TS_TRY(take_kind(r->words[0], &kind, err));
+    TS_TRY(may_be(kind, r->words[2], err));
     TS_TRY(r->t.remote->ops->rename(r->t.remote, kind, ts_slice_str(r->words[1]), ts_slice_str(r->words[2]),
                                     &r->t.call, err));
     ts_buf_printf(&r->out, "%s %s -> %s\n", r->words[0], r->words[1], r->words[2]);

@@ -273,17 +273,11 @@ int tsd_lines__metric(struct tsd_lines_run *r, uint32_t metric, const struct tsd
     return rc;
 }
 
-static void lines_ignore(void *arg, uint32_t id, struct ts_slice name)
-{
-    (void)arg, (void)id, (void)name;
-}
-
 /* Metrics that only the remote store has. */
 static int lines_foreign(struct tsd_lines_run *r, const struct tsd_lines_spec *spec,
                          const struct sto_tag_cond *conds, struct ts_error *err)
 {
-    TS_TRY(qry_view_suggest(&r->view, STO_UID_METRIC, (struct ts_slice){"", 0}, SIZE_MAX, lines_ignore, NULL,
-                            err)); /* they enter the view */
+    TS_TRY(qry_view_suggest(&r->view, STO_UID_METRIC, (struct ts_slice){"", 0}, SIZE_MAX, NULL, NULL, err));
     const struct qry_view_names *found = &r->view.names[STO_UID_METRIC];
     for (size_t i = 0; i < found->n; i++)
         if (!sto_name_internal(found->names[i]))

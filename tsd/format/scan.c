@@ -310,23 +310,37 @@ static int scan_metric(struct tsd_scan_run *r, const struct qry_spec *spec, cons
     return rc;
 }
 
-/* Metrics that a pattern with stars matches, in the order of their ids. */
+/* One metric, if the pattern matches it; *n counts those. */
+static int scan_matching(struct tsd_scan_run *r, const struct qry_spec *spec, const struct qry_sub *sub,
+                         uint32_t id, size_t *n, struct ts_error *err)
+{
+    struct qry_sub one = *sub;
+    one.metric = qry_view_name(&r->lines.view, STO_UID_METRIC, id);
+    if (!one.metric.p || sto_name_internal(one.metric) || sto_uid_deleted(one.metric) ||
+        !ts_slice_fits_stars(one.metric, sub->metric))
+        return 0;
+    ++*n;
+    int rc = scan_metric(r, spec, &one, err);
+    return rc == TS_ENOTFOUND ? 0 : rc; /* a metric may lack the tag keys of the filters */
+}
+
+/* Metrics that a pattern with stars matches, in the order of their ids, those that only a remote store has last. */
 static int scan_pattern(struct tsd_scan_run *r, const struct qry_spec *spec, const struct qry_sub *sub,
                         struct ts_error *err)
 {
-    struct qry_sub one = *sub;
+    const char *star = memchr(sub->metric.p, '*', sub->metric.n);
+    struct ts_slice prefix = {sub->metric.p, (size_t)(star - sub->metric.p)};
     uint32_t last = sto_uid_max(r->lines.cat, STO_UID_METRIC);
     size_t step = 0, n = 0;
+    TS_TRY(qry_view_suggest(&r->lines.view, STO_UID_METRIC, prefix, SIZE_MAX, NULL, NULL, err));
     for (uint32_t id = 1; id <= last && !r->full; id++) {
         TS_TRY(qry_budget_step(&r->budget, &step, err));
-        one.metric = qry_view_name(&r->lines.view, STO_UID_METRIC, id);
-        if (!one.metric.p || sto_name_internal(one.metric) || sto_uid_deleted(one.metric) ||
-            !ts_slice_fits_stars(one.metric, sub->metric))
-            continue;
-        n++;
-        int rc = scan_metric(r, spec, &one, err);
-        if (rc < 0 && rc != TS_ENOTFOUND) /* a metric may lack the tag keys of the filters */
-            return rc;
+        TS_TRY(scan_matching(r, spec, sub, id, &n, err));
+    }
+    const struct qry_view_names *found = &r->lines.view.names[STO_UID_METRIC];
+    for (size_t i = 0; i < found->n && !r->full; i++) {
+        TS_TRY(qry_budget_step(&r->budget, &step, err));
+        TS_TRY(scan_matching(r, spec, sub, STO_FOREIGN + (uint32_t)i, &n, err));
     }
     return n ? 0 : ts_error_set(err, TS_ENOTFOUND, "No metric matches '%.*s'", TS_SHOWN(sub->metric, 100));
 }

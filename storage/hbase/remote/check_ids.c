@@ -6,7 +6,8 @@
  *
  * Repairs differ from OpenTSDB's in two places. An id whose name has no id is given back to the name instead of being deleted: its points stay
  * readable, and a writer that assigns the name at the same time finds it. Where two names have one id, the one that the id shows keeps it, with all points; the
- * others lose it, and get an id of their own when they are written again. OpenTSDB makes one name of all of them, "fsck.A.B".
+ * others lose it, and get an id of their own when they are written again. OpenTSDB makes one name of all of them, "fsck.A.B". Names are repaired before
+ * ids, in a walk of their own: an id that shows a name without an id belongs to the name that has it, if there is one.
  *
  * Not here   deleting and renaming names (check_name.c, ids_rename.c)
  */
@@ -40,6 +41,8 @@ struct ids {
     uint64_t max_id[N_KINDS], n_ids[N_KINDS];
     struct ts_buf value;  /* of a cell */
     struct ts_slice last; /* row of the page */
+    bool in_two;          /* names are judged and repaired first, then ids */
+    bool second;          /* the second time: ids alone, and what was said the first time is not said again */
 };
 
 static const char *table_of(const struct ids *x)
@@ -258,6 +261,8 @@ static int add_cell(struct ids *x, struct ts_slice row, const struct sto_thrift_
         (m.forward && ts_slice_eq(row, STO_HBASE_UID_COUNTERS) && kind_of(cell->qualifier, &m.kind)))
         return 0;
     bool known = kind_of(cell->qualifier, &m.kind);
+    if (x->second && (m.forward || !known))
+        return 0;
     if (!known) {
         struct sto_hbase__cell_id id = {table_of(x), row, cell->family, cell->qualifier};
         sto_hbase__found(x->c->x, STO_HBASE_UID_COLUMN, table_of(x), row, cell->qualifier,
@@ -272,6 +277,8 @@ static int add_cell(struct ids *x, struct ts_slice row, const struct sto_thrift_
     struct ts_error why = {0};
     if (sto_hbase_uid_parse(&x->c->x->h->opts.schema, m.kind, m.forward ? m.value : m.row, &number, &why) <
         0) {
+        if (x->second)
+            return 0;
         if (m.forward)
             FOUND(x, STO_HBASE_UID_LENGTH, &m, "What the name \"%s\" has is no id, %s: %s.",
                   name_of(m.row).text, id_of(m.value).text, why.text);
@@ -281,9 +288,11 @@ static int add_cell(struct ids *x, struct ts_slice row, const struct sto_thrift_
         return 0;
     }
     x->max_id[m.kind] = number > x->max_id[m.kind] ? number : x->max_id[m.kind];
-    x->n_ids[m.kind] += !m.forward;
+    x->n_ids[m.kind] += !m.forward && !x->second;
     if (m.forward)
         count(x, &x->c->x->res->n_names);
+    if (x->in_two && m.forward == x->second)
+        return 0;
     TS_TRY(ts_budget_grow(x->c->x->memory, &x->list, &x->cap, x->n + 1, sizeof *x->list, err));
     x->list[x->n++] = m;
     return 0;
@@ -440,7 +449,11 @@ int sto_hbase_check_ids(struct sto_remote *r, const struct sto_hbase_check_opts 
     ts_buf_init(&x.value, 0);
     int rc = sto_hbase__checker_begin(x.c, err);
     if (rc == 0) {
+        x.in_two = opts->fixes & STO_HBASE_FIX;
         rc = check_table(&x, err);
+        x.second = x.in_two;
+        if (rc == 0 && x.second)
+            rc = check_table(&x, err);
         for (unsigned k = 0; k < N_KINDS && rc == 0; k++)
             rc = check_counter(&x, (enum sto_remote_kind)k, err);
         sto_hbase_end(&x.c->s);

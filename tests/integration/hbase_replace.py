@@ -65,16 +65,18 @@ def wrong_salts(keys):
     """A table that was made with other salts: no request fails, so the log says it, and fsck does not propose to repair everything."""
     with Daemon(**keys, hbase_salt_width=1, hbase_salt_buckets=20) as d:
         until("it is in the log", lambda: "have keys that do not fit hbase_salt_width" in open(d.log.name, encoding="utf-8").read(), 60)
+        holds("readyz says it", "keys of HBase's table of points do not fit" in d.http("/readyz").decode())
         config = os.path.join(d.base, "conf")
         with open(config, "w", encoding="utf-8") as f:
             f.write("".join("%s = %s\n" % (k, v) for k, v in keys.items() if k.startswith("hbase_")))
         r = d.run("fsck", "--hbase", "--config", config, "--salt-width", "1", check=False)
         for fixes in (["--fix-all"], ["--delete", "rows"]):
             no = d.run("fsck", "--hbase", "--config", config, "--salt-width", "1", *fixes, check=False)
-            holds("and deletes nothing", no.returncode not in (0, 1) and "Nothing was changed" in no.stderr, no.stderr)
+            holds("and deletes nothing", no.returncode not in (0, 1) and "nothing was deleted" in no.stderr, no.stderr)
         for words in (("scan", "--hbase", "2013/01/01", "none", "m.y1"), ("copy", "--from", "hbase", "--to", os.path.join(d.base, "copy"), "--dry-run")):
             r2 = d.run(*words, "--config", config, "--salt-width", "1", check=False)
             holds("%s says it too" % words[0], "have keys that do not fit hbase_salt_width" in r2.stderr and "name the numbers" in r2.stderr, r2.stderr)
+            holds("a copy is refused", words[0] == "scan" or r2.returncode != 0, r2)
             r2 = d.run(*words, "--config", config, check=False)
             holds("%s says nothing with the right ones" % words[0], "do not fit" not in r2.stderr, r2.stderr)
         holds("fsck says it too", "these are not the numbers with which the tables were made" in r.stdout, r.stdout + r.stderr)

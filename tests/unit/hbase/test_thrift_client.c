@@ -172,7 +172,7 @@ static void test_thrift_client__bad_gateways_are_disconnected(void **state)
     } rows[] = {
         {T_HANG, TS_ETIMEOUT, "did not answer tableExists before the deadline"},
         {T_DROP, TS_EIO,
-         "did not answer tableExists, nor anything else over this connection; is its transport"},
+         "did not answer tableExists, nor anything else over this connection (hbase_transport must be"},
         {T_HALF, TS_EIO, "closed the connection and did not answer tableExists"},
         {T_GARBAGE, TS_ECORRUPT, "no strict message"},
         {T_HUGE, TS_ELIMIT, "more than 1000000 bytes (hbase_max_reply_bytes)"},

@@ -192,7 +192,8 @@ struct sto_remote_ops {
     void (*ship)(struct sto_remote *r, const struct sto_shipment *s, const struct sto_remote_call *call,
                  sto_remote_done_fn done, void *arg);
     /** Delete the points of a series with from_ms <= t <= to_ms that were stored before the call; annotations
-     * and other cells stay. A series that does not exist is no error: 0. Blocks. */
+     * and other cells stay. A series that does not exist is no error: 0. TS_EINVAL: the remote store refuses this delete, or cannot
+     * execute it, for reasons that do not concern what else is shipped. Blocks. */
     int (*delete_range)(struct sto_remote *r, const struct sto_remote_series *series, int64_t from_ms,
                         int64_t to_ms, const struct sto_remote_call *call, struct ts_error *err);
     /**

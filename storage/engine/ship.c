@@ -120,6 +120,7 @@ static void take_asked(struct sto_shipper *s)
         if (h->refused_ms)
             h->refused_ms = 1; /* long ago */
     }
+    sto_ship__refused_ask(s, &s->asked);
     replace(&s->asked, (struct sto_mark_list){0});
 }
 
@@ -264,6 +265,7 @@ static void end(struct sto_ship__pass *p, bool good)
     ts_free(p->marks.marks);
     ts_free(p->again.marks);
     ts_free(p->done.marks);
+    ts_free(p->undeleted.marks);
     sto_engine_unpin(p->e, p->v);
 }
 
@@ -386,6 +388,7 @@ void sto_ship__stats(struct sto_engine *e, const struct sto_version *v,
     each(arg, "ship.rows", atomic_load(&s->n_rows));
     each(arg, "ship.points", atomic_load(&s->n_points));
     each(arg, "ship.deletes", atomic_load(&s->n_deletes));
+    each(arg, "ship.refused_deletes", atomic_load(&s->n_deletes_refused));
     each(arg, "ship.refused_rows", atomic_load(&s->n_refused));
     each(arg, "ship.absolute_points", atomic_load(&s->n_absolute));
     each(arg, "ship.waiting_additions", atomic_load(&s->n_waiting));
@@ -480,6 +483,7 @@ void sto_ship__free(struct sto_engine *e)
     ts_free(s->asked.marks);
     ts_free(s->waiting.list);
     ts_free(s->large);
+    ts_free(s->refused);
     sto_ship__hours_release(&s->hours);
     pthread_mutex_destroy(&s->mu);
     pthread_mutex_destroy(&s->wake_mu);

@@ -3,7 +3,7 @@
  *
  * A delete of a generation up to the target is sent for hours that are not done, since points that are newer than it were sent of others.
  * Whatever else was sent of its hours since their marks, from memory too, may be newer than the delete, which the remote store does not know:
- * all of it is sent again.
+ * all of it is sent again. One that the remote store refuses is set aside (ship_refused.c).
  *
  * Threads    under the mutex of the shipper
  */
@@ -48,10 +48,25 @@ static int send_part(struct sto_ship__pass *p, const struct sto_tomb *t, int32_t
     return 0;
 }
 
+/* Send a part of a delete, or set the delete aside if it is refused. */
+static int try_part(struct sto_ship__pass *p, const struct sto_tomb *t, int32_t lo, int32_t hi,
+                    struct ts_error *err)
+{
+    struct ts_error why = {0};
+    if (sto_ship__is_set_aside(p, t))
+        return 0;
+    int rc = send_part(p, t, lo, hi, &why);
+    if (rc == TS_EINVAL)
+        return sto_ship__refuse_delete(p, t, &why, err);
+    return rc < 0 ? ts_error_set(err, rc, "%s", why.text) : 0;
+}
+
 static int plan_part(struct sto_ship__pass *p, const struct sto_tomb *t, int32_t lo, int32_t hi,
                      struct ts_error *err)
 {
-    (void)t, (void)err;
+    (void)err;
+    if (sto_ship__is_set_aside(p, t))
+        return 0;
     p->del_lo = lo < p->del_lo ? lo : p->del_lo;
     p->del_hi = hi > p->del_hi ? hi : p->del_hi;
     return 0;
@@ -102,5 +117,8 @@ void sto_ship__plan_deletes(struct sto_ship__pass *p)
 
 int sto_ship__deletes(struct sto_ship__pass *p, struct ts_error *err)
 {
-    return each_delete(p, send_part, err);
+    int rc = each_delete(p, try_part, err);
+    if (rc == 0)
+        sto_ship__refused_end(p);
+    return rc;
 }

@@ -268,12 +268,11 @@ static void put_in_order(struct sto_ship__pass *p)
         qsort_r(p->order, p->n_order, sizeof *p->order, cmp_newest, hours->list);
 }
 
-/* Are refused rows of an hour to be sent again? What refused them may have been an exception that only looked like one for good. */
-static bool is_due(const struct sto_ship__pass *p, const struct sto_ship__hour *h)
+bool sto_ship__is_due(const struct sto_ship__pass *p, unsigned n, int64_t refused_ms)
 {
-    unsigned n = h->n_refusals > REFUSED_DOUBLE_MAX ? REFUSED_DOUBLE_MAX : h->n_refusals - 1;
-    int64_t past_ms = p->begun_ms - h->refused_ms;
-    return h->refused_ms && (past_ms < 0 || past_ms >= (int64_t)REFUSED_MS << n);
+    unsigned n_doubled = n > REFUSED_DOUBLE_MAX ? REFUSED_DOUBLE_MAX : n - 1;
+    int64_t past_ms = p->begun_ms - refused_ms;
+    return refused_ms && (past_ms < 0 || past_ms >= (int64_t)REFUSED_MS << n_doubled);
 }
 
 /* Hours that this process has shipped without marking them; the pass has to know them, since they get no mark now either. */
@@ -283,7 +282,7 @@ static void overlay_held(struct sto_ship__pass *p)
         struct sto_ship__hour *h = &p->s->hours.list[i];
         if (!h->held && !h->follow)
             continue;
-        h->retry = is_due(p, h);
+        h->retry = sto_ship__is_due(p, h->n_refusals, h->refused_ms);
         (void)hour_of(p, h->hour);
         if (h->through > sto_mark_of(&p->done, h->hour))
             set_done(p, h->hour, h->hour, h->through);
@@ -302,6 +301,7 @@ static void skip_open(struct sto_ship__pass *p)
 int sto_ship__find(struct sto_ship__pass *p, struct ts_error *err)
 {
     forget_some(p);
+    sto_ship__refused_begin(p);
     overlay_held(p);
     skip_broken(p);
     skip_open(p);

@@ -40,17 +40,19 @@ static void replace(struct sto_mark_list *list, struct sto_mark_list next)
     *list = next;
 }
 
-/* The mark of the hours lo..hi, but for those that are left alone, will be the target: everything up to it was shipped. */
+/* The mark of the hours lo..hi, but for those that are left alone or have a delete that was refused, will be the target: everything up to it was shipped. */
 static void note_mark(struct hours *w, int32_t lo, int32_t hi)
 {
-    const struct sto_mark_list *done = &w->p->done;
+    const struct sto_mark_list *done = &w->p->done, *undeleted = &w->p->undeleted;
     if (lo > hi || w->p->target == 0)
         return;
     for (int64_t at = lo, next; at <= hi; at = next) {
         int32_t end = sto_mark_end(done, (int32_t)at);
+        int32_t other = sto_mark_end(undeleted, (int32_t)at);
+        end = other < end ? other : end;
         end = end < hi ? end : hi;
         next = (int64_t)end + 1;
-        if (sto_mark_of(done, (int32_t)at) != UINT64_MAX)
+        if (sto_mark_of(done, (int32_t)at) != UINT64_MAX && !sto_mark_of(undeleted, (int32_t)at))
             replace(&w->marks, sto_mark_list_with(&w->marks, (int32_t)at, end, w->p->target));
     }
 }

@@ -71,12 +71,14 @@ struct sto_shipper {
     bool runs;
     pthread_mutex_t wake_mu;
     pthread_cond_t wake;
-    _Atomic uint64_t n_passes, n_errors, n_rows, n_points, n_deletes, n_refused, n_held, n_expired,
-        n_unreadable, n_absolute;
+    _Atomic uint64_t n_passes, n_errors, n_rows, n_points, n_deletes, n_deletes_refused, n_refused, n_held,
+        n_expired, n_unreadable, n_absolute;
     bool
         unsynced; /* puts of sums are in the log that is perhaps not synced: nothing is sent from memory before */
     struct sto_too_large *large; /* rows whose values cannot be read; n_large of them; owned */
     size_t n_large, cap_large;
+    struct sto_refused_delete *refused; /* deletes; n_refused_deletes of them; owned */
+    size_t n_refused_deletes;
     struct sto_additions waiting; /* that the last pass could not make absolute; owned */
     _Atomic uint64_t n_waiting;   /* how many there are */
     pthread_mutex_t sent_mu;      /* for the following */
@@ -92,6 +94,15 @@ struct sto_too_large {
     struct sto_key key;
     int64_t again_ms; /* monotonic time from which it is tried again */
     unsigned n;       /* how often it was */
+};
+
+/* A delete that the remote store has refused. */
+struct sto_refused_delete {
+    struct sto_tomb tomb;
+    int64_t at_ms; /* wall clock: when it was refused last; 1 = long ago */
+    unsigned n;    /* refusals in a row */
+    bool due;      /* this pass sends it again */
+    bool failed;   /* this pass has sent it, in vain */
 };
 
 /* A row of a memstore. */
@@ -118,6 +129,7 @@ struct sto_ship__pass {
     int64_t begun_ms; /* wall clock */
     int64_t
         open_hour; /* with ship_whole_hours: from this hour on hours are not over and left alone; otherwise INT64_MAX */
+    struct sto_mark_list undeleted; /* hours of deletes that were refused, which get no mark; owned */
     int64_t del_lo, del_hi; /* hours of all deletes that this pass ships; del_lo > del_hi: there are none */
     uint32_t *order;        /* hours of the pass as indexes in s->hours.list, newest first; owned */
     size_t n_order;
@@ -143,6 +155,9 @@ uint64_t sto_ship__done(const struct sto_ship__pass *p, const struct sto_ship__h
 bool sto_ship__needs_merge(const struct sto_ship__pass *p, const struct sto_ship__hour *h);
 /** Must it be read for another reason than refused rows that are due again? */
 bool sto_ship__has_changed(const struct sto_ship__pass *p, const struct sto_ship__hour *h);
+/** Is what was refused so often, the last time at that time, to be sent again? What refused it may have been an exception that only looked like
+ * one for good. */
+bool sto_ship__is_due(const struct sto_ship__pass *p, unsigned n, int64_t refused_ms);
 /** The hour at an index of the order of the pass. */
 static inline struct sto_ship__hour *sto_ship__hour_at(const struct sto_ship__pass *p, size_t i)
 {
@@ -156,6 +171,19 @@ void sto_ship__hours_release(struct sto_ship__hours *hours);
 void sto_ship__plan_deletes(struct sto_ship__pass *p);
 /** Ship the deletes up to the target. */
 int sto_ship__deletes(struct sto_ship__pass *p, struct ts_error *err);
+
+/* ship_refused.c */
+/** At the beginning of a pass, before its hours are found: which refused deletes does it send again? Their hours count as not done. */
+void sto_ship__refused_begin(struct sto_ship__pass *p);
+/** Was a delete refused, so that this pass does not send it? */
+bool sto_ship__is_set_aside(const struct sto_ship__pass *p, const struct sto_tomb *t);
+/** A delete was refused now. TS_EBACKEND: too many are, and the pass has to end. */
+int sto_ship__refuse_delete(struct sto_ship__pass *p, const struct sto_tomb *t, const struct ts_error *why,
+                            struct ts_error *err);
+/** All deletes of the pass were sent or refused: forget those that succeeded, and determine p->undeleted. */
+void sto_ship__refused_end(struct sto_ship__pass *p);
+/** These hours are to be sent again: their refused deletes too, at once. Under files_mu. */
+void sto_ship__refused_ask(struct sto_shipper *s, const struct sto_mark_list *hours);
 
 /* ship_backlog.c */
 /** Was everything in a file shipped? */

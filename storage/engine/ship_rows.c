@@ -396,7 +396,7 @@ static void end_merge_of(struct sto_ship__pass *p, struct sto_ship__open *o, str
     }
     h->retry = false;
     h->additions = sent->held || (o->again_refused && h->additions);
-    h->held = h->additions || refused;
+    h->held = h->additions || refused || sto_mark_of(&p->undeleted, h->hour);
     h->refused_ms = refused ? p->begun_ms : 0;
     h->n_refusals = refused ? h->n_refusals + 1 : 0;
     set_refused(h, &o->sending, refused && !o->whole);

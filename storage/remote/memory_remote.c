@@ -35,9 +35,8 @@ struct memory_remote {
     pthread_mutex_t mu; /* everything below */
     struct sto_memory_rows rows;
     struct cell *cells; /* owned; ascending by key */
-    size_t n_cells;
+    size_t n_cells, n_late;
     struct late *late; /* owned; results that wait */
-    size_t n_late;
     bool away, hold;
     uint64_t calls_left;    /* calls until the store becomes unreachable; UINT64_MAX = never */
     size_t cut;             /* number of rows that a shipment stores; SIZE_MAX = all; */
@@ -80,12 +79,12 @@ static const struct sto_remote_abilities *abilities(const struct sto_remote *r)
 
 /* --- writing points --- */
 
-/* Why a row is refused for good; 0 = it is not. */
-static int judge(const struct memory_remote *m, const struct sto_remote_row *row, struct ts_error *err)
+/* Why a row or delete of a series is refused for good; 0 = it is not. */
+static int judge(const struct memory_remote *m, const struct sto_remote_series *s, struct ts_error *err)
 {
-    if (m->refuse.n && ts_slice_eq(m->refuse, row->series.metric))
+    if (m->refuse.n && ts_slice_eq(m->refuse, s->metric))
         return ts_error_set(err, TS_EINVAL, "the metric is refused");
-    if (row->series.n_tags > m->abilities.max_tags)
+    if (s->n_tags > m->abilities.max_tags)
         return ts_error_set(err, TS_EINVAL, "a series has at most %u tags", m->abilities.max_tags);
     return 0;
 }
@@ -100,7 +99,7 @@ static int store_rows(struct memory_remote *m, const struct sto_shipment *s, str
     m->n_shipments++;
     for (size_t i = 0; i < s->n; i++) {
         struct ts_error why = {0};
-        if (judge(m, &s->rows[i], &why) < 0) {
+        if (judge(m, &s->rows[i].series, &why) < 0) {
             if (s->refused)
                 s->refused(s->arg, i, &why);
             continue;
@@ -147,9 +146,10 @@ static int delete_range(struct sto_remote *r, const struct sto_remote_series *se
     TS_TRY(enter(m, call, err));
     struct sto_memory_series *s = sto_memory_series_find(&m->rows, series, false);
     m->n_deletes++;
-    for (size_t i = 0; s && i < s->n_rows; i++)
+    int rc = s ? judge(m, series, err) : 0;
+    for (size_t i = 0; rc == 0 && s && i < s->n_rows; i++)
         sto_memory_row_delete(&s->rows[i], from_ms, to_ms);
-    return leave(m, 0);
+    return leave(m, rc);
 }
 
 /* --- reading points --- */

@@ -24,7 +24,7 @@ void sto_memory_remote_set_unreachable(struct sto_remote *r, bool away);
 void sto_memory_remote_cut_next(struct sto_remote *r, size_t n_rows);
 /** The same for the shipment after n_shipments others. */
 void sto_memory_remote_cut_after(struct sto_remote *r, uint64_t n_shipments, size_t n_rows);
-/** Refuse rows of series of this metric for good; an empty name ends this. The name is borrowed until then. */
+/** Refuse rows and deletes of series of this metric for good; an empty name ends this. The name is borrowed until then. */
 void sto_memory_remote_refuse(struct sto_remote *r, struct ts_slice metric);
 /** Delay results: shipments are stored, but reported only after sto_memory_remote_release. */
 void sto_memory_remote_hold(struct sto_remote *r);

@@ -255,6 +255,8 @@ const struct tsd_stat_row tsd_stat_table[] = {
           "Hours of which a part stays here for good, seen by the last pass of shipping."),
     COUNTER("storage.ship.passes", "passes", "Passes that looked for points to ship."),
     COUNTER("storage.ship.points", "points", "Points that passes of shipping have sent."),
+    COUNTER("storage.ship.refused_deletes", "ranges",
+            "Deletes that the remote store refused, each time that they were sent."),
     COUNTER("storage.ship.refused_rows", "rows", "Rows that the remote store refused for good."),
     COUNTER("storage.ship.rows", "rows", "Rows that passes of shipping have sent."),
     GAUGE("storage.ship.unreadable_hours", "hours",

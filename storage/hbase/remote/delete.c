@@ -12,6 +12,8 @@
  * because a delete also hides what is put later with an older or equal one. Cells from the future, which it cannot wait for, are deleted version
  * by version.
  *
+ * A delete with a row that HBase refuses to change, or that is too large for a reply, fails with TS_EINVAL; rows before it are deleted.
+ *
  * Histograms are deleted likewise, cell by cell. The deletes of a histogram come as one for each bucket; that of underflow, which every
  * histogram has, is the one that is executed. So are rollups: the cells of one function, in rows that may have many hours and the cells of other functions.
  *
@@ -60,9 +62,9 @@ struct eraser {
     /* scan or read, deleteMultiple, two mutateRow */
     struct sto_thrift_request read, deletes, edges[2];
     size_t n_edges;
-    uint64_t n_rows;   /* with points of the range, in this round */
-    int64_t newest_ms; /* newest timestamp of a delete that hides older cells */
-    bool final;        /* kind of the last failure */
+    uint64_t n_rows;     /* with points of the range, in this round */
+    int64_t newest_ms;   /* newest timestamp of a delete that hides older cells */
+    bool refused, final; /* kind of the last failure */
 };
 
 static size_t key_of(const struct eraser *e, uint32_t hour, uint8_t *out)
@@ -76,8 +78,10 @@ static int call(struct eraser *e, const struct sto_thrift_request *r, struct sto
 {
     *reply = (struct sto_thrift_reply){.call = r->call};
     int rc = sto_thrift_client_call(e->session.client, r, sto_hbase_attempt(&e->session), reply, NULL, err);
-    if (rc == TS_EBACKEND)
+    if (rc == TS_EBACKEND) {
         e->final = sto_hbase_is_final(reply);
+        e->refused = sto_hbase__refuses_rows(reply);
+    }
     return rc;
 }
 
@@ -335,7 +339,7 @@ static int erase(struct eraser *e, uint32_t n, struct ts_error *err)
         TS_TRY(send_deletes(e, err));
         sto_hbase__count(&sto_hbase__ship_counts(e->h)->n_deleted_rows, e->n_rows);
     }
-    e->final = true;
+    e->final = e->refused = true;
     return ts_error_set(err, TS_EBACKEND,
                         "points that are deleted from HBase are written again all the time");
 }
@@ -466,13 +470,19 @@ static int erase_all(struct eraser *e, struct ts_error *err)
                 *err = rc == TS_ECANCELLED || !why.code ? late : why;
             return sto_hbase_error(rc == TS_ETIMEOUT && why.code ? why.code : rc, err);
         }
-        e->final = false;
+        e->final = e->refused = false;
         rc = step(e, &hour, &n_at_once, &why);
         attempt = rc < 0 ? attempt + 1 : 0;
         if (rc >= 0) {
             why.code = 0;
             continue;
         }
+        rc = rc == TS_ENOMEM ? TS_ELIMIT : rc; /* a buffer that grows takes more than it needs */
+        if (rc == TS_ELIMIT && !sto_hbase__is_memory_short(e->h, &e->session)) {
+            ts_error_wrap(&why, "a row in HBase is too large to be changed");
+            e->refused = true;
+        }
+        rc = e->refused ? TS_EINVAL : rc;
         why.code = rc;
         if (!sto_hbase__is_passing(rc, e->final)) {
             if (err)

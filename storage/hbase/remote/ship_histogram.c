@@ -428,7 +428,7 @@ static int settle_again(struct histograms *h, size_t from, size_t to, struct ts_
             TS_TRY(settle_again(h, from, middle, err));
             return settle_again(h, middle, to, err);
         }
-        bool too_large = rc == TS_ELIMIT && !sto_hbase__is_memory_short(h->w);
+        bool too_large = rc == TS_ELIMIT && !sto_hbase__is_memory_short(h->w->h, &h->w->session);
         if (too_large)
             ts_error_wrap(&why, "the row in HBase is too large to be changed");
         if (h->refused || too_large ||

@@ -140,7 +140,7 @@ bool sto_hbase__encode_change(struct ts_slice table, struct sto_hbase_change *c,
 /** Free the memory of changes and appends that few rows need. */
 void sto_hbase__trim(struct sto_hbase__worker *w);
 /** Do others hold the memory that a row needs, so that it may fit later? If not, it never will. */
-bool sto_hbase__is_memory_short(const struct sto_hbase__worker *w);
+bool sto_hbase__is_memory_short(const struct sto_hbase *h, const struct sto_hbase_session *session);
 /** The cells of family t of a row that was read; cells, cap: grown as needed, uncounted parts are those of the reply. Returns how many, or an error. */
 int64_t sto_hbase__row_cells(struct sto_thrift_row *row, struct sto_hbase_cell **cells, size_t *cap,
                              struct ts_budget *memory, struct ts_error *err);

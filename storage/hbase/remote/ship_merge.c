@@ -281,10 +281,10 @@ static int merge(struct unit *u, struct ts_error *err)
 
 static int merge_again(struct sto_hbase__worker *w, const uint16_t *list, size_t n, struct ts_error *err);
 
-bool sto_hbase__is_memory_short(const struct sto_hbase__worker *w)
+bool sto_hbase__is_memory_short(const struct sto_hbase *h, const struct sto_hbase_session *session)
 {
-    const struct ts_budget *memory = w->h->opts.access.memory;
-    sto_thrift_client_trim(w->session.client); /* the reply is ours */
+    const struct ts_budget *memory = h->opts.access.memory;
+    sto_thrift_client_trim(session->client); /* the reply is ours */
     return memory && memory->limit_bytes &&
            atomic_load_explicit(&memory->used_bytes, memory_order_relaxed) > memory->limit_bytes / 2;
 }
@@ -318,7 +318,7 @@ static int merge_again(struct sto_hbase__worker *w, const uint16_t *list, size_t
             return divide(w, list, n, err); /* fewer rows make a smaller reply */
         if (u.refused && n > 1)
             return divide(w, list, n, err);
-        bool too_large = rc == TS_ELIMIT && !sto_hbase__is_memory_short(w);
+        bool too_large = rc == TS_ELIMIT && !sto_hbase__is_memory_short(w->h, &w->session);
         if (too_large)
             ts_error_wrap(&why, "the row in HBase is too large to be changed");
         if (u.refused || too_large) {

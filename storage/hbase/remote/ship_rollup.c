@@ -417,7 +417,7 @@ static int settle_again(struct rollups *r, size_t from, size_t to, struct ts_err
             TS_TRY(settle_again(r, from, middle, err));
             return settle_again(r, middle, to, err);
         }
-        bool too_large = rc == TS_ELIMIT && !sto_hbase__is_memory_short(r->w);
+        bool too_large = rc == TS_ELIMIT && !sto_hbase__is_memory_short(r->w->h, &r->w->session);
         if (too_large)
             ts_error_wrap(&why, "the row in HBase is too large to be changed");
         if (r->refused || too_large) {

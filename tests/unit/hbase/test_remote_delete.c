@@ -111,6 +111,33 @@ static void test_remote_delete__faults_of_deletes(void **state)
         }
 }
 
+/* What HBase refuses for good is told apart from what may be tried again; once it is accepted, the delete is complete. */
+static void test_remote_delete__a_refusal_is_told(void **state)
+{
+    (void)state;
+    const enum sto_thrift_call calls[] = {STO_THRIFT_GET_MULTIPLE, STO_THRIFT_DELETE_MULTIPLE,
+                                          STO_THRIFT_CHECK_AND_MUTATE};
+    int64_t base = (int64_t)K_HOUR * TS_HOUR_MS;
+    k_open(false, false);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct ts_error err = {0};
+        k_other(K_HOUR, 'c', "0:1 10:2");
+        k_other(K_HOUR + 1, 's', "0:1 10:2");
+        k_ship(K_HOUR + 9, true, "0:1");
+        fake_hbase_inject(
+            k_fake, (struct fake_hbase_plan){
+                        .fault = FAKE_HBASE_FINAL_ERROR, .of_call = true, .call = calls[i], .n = UINT_MAX});
+        assert_int_equal(k_remote->ops->delete_range(k_remote, &k_series, base + 10000,
+                                                     base + 2 * TS_HOUR_MS - 1, NULL, &err),
+                         TS_EINVAL);
+        assert_true(*err.text);
+        fake_hbase_heal(k_fake);
+        erase(10, 2 * TS_HOUR_MS - 1);
+        (void)k_expect(K_HOUR, "0s=1");
+        (void)k_expect(K_HOUR + 1, "");
+    }
+}
+
 /* A gateway that answers with the rows in another order: no row is changed after the cells of another one. */
 static void test_remote_delete__rows_in_another_order(void **state)
 {
@@ -266,6 +293,7 @@ int main(void)
         CASE(rows_that_are_too_large),
         CASE(rows_that_are_too_many),
         CASE(faults_of_deletes),
+        CASE(a_refusal_is_told),
         CASE(rows_in_another_order),
         CASE(what_follows_is_there_whatever_the_clocks),
         CASE(hidden_points_are_refused),

@@ -1,5 +1,6 @@
 /*
- * test_store_ship_delete.c - deletes on their way to the remote store: a long range goes in parts, each of which has its own limit of time.
+ * test_store_ship_delete.c - deletes on their way to the remote store: a long range goes in parts, each of which has its own limit of time, and
+ * one that is refused is set aside.
  */
 #include "tests/unit/storage/ship_kit.h"
 
@@ -50,8 +51,101 @@ static void test_ship_delete__a_long_range_goes_in_parts(void **state)
     ship_end(&b);
 }
 
+/* --- refused deletes --- */
+
+#define TEN_MIN_MS 600000
+
+/* Points that are in the remote store alone, a delete of some of them that it refuses, and what came later. */
+static void begin_refused(struct ship_both *b)
+{
+    ts_clock_set_fake(T0 + 100 * TS_HOUR_MS);
+    ship_begin(b);
+    for (int64_t i = 0; i < 4; i++)
+        ship_put(b, 0, T0 + i * TS_HOUR_MS, 10 + i);
+    ship_put(b, 1, T0, 1);
+    ship_flush(b->st);
+    ship_all(b->st);
+    assert_int_equal(sto_drop_shipped(b->st, STO_MAX_TS_MS, NULL), 0);
+    sto_memory_remote_refuse(b->r, TS_SLICE_LIT("m0"));
+    ship_del(b, 0, T0, T0 + TS_HOUR_MS);
+    ship_put(b, 0, T0 + 60000, 5); /* in an hour of the delete, later than it */
+    ship_put(b, 1, T0 + 60000, 2);
+    ship_put(b, 1, T0 + 9 * TS_HOUR_MS, 3);
+    ship_flush(b->st);
+    ship_all(b->st);
+}
+
+/* The remote store takes the delete, and then has what is here. */
+static void end_refused(struct ship_both *b)
+{
+    ship_all(b->st);
+    assert_int_equal(ship_stat(b->st, "ship.held_hours"), 0);
+    ship_expect(b->r, &b->d, "deleted after all");
+    assert_int_equal(sto_drop_shipped(b->st, STO_MAX_TS_MS, NULL), 0);
+    assert_int_equal(ship_stat(b->st, "files.points"), 0);
+    kit_expect_all(b->st, &b->d, "from the remote store alone");
+    ship_end(b);
+}
+
+static void test_ship_delete__a_refused_one_holds_up_nothing_else(void **state)
+{
+    (void)state;
+    struct ship_both b;
+    struct sto_refused_row row;
+    begin_refused(&b);
+    assert_int_equal(ship_stat(b.st, "ship.refused_deletes"), 1);
+    assert_int_equal(sto_refused_rows(b.st, &row, 1), 1);
+    assert_int_equal(sto_ship_failing(b.st, NULL), 0);
+    kit_expect_all(b.st, &b.d, "the delete applies to what the remote store has");
+    ship_put(&b, 1, T0 + 2000, 4);
+    ship_put(&b, 0, T0 + 2000, 6);
+    ship_flush(b.st);
+    ship_all(b.st);
+    ship_all(b.st);
+    assert_int_equal(ship_stat(b.st, "ship.refused_deletes"), 1); /* it is not tried in each pass */
+    assert_int_equal(sto_drop_shipped(b.st, STO_MAX_TS_MS, NULL), 0);
+    kit_expect_all(b.st, &b.d, "it stays here");
+    ts_clock_set_fake(T0 + 100 * TS_HOUR_MS + TEN_MIN_MS);
+    ship_all(b.st);
+    assert_int_equal(ship_stat(b.st, "ship.refused_deletes"), 2);
+    sto_memory_remote_refuse(b.r, (struct ts_slice){NULL, 0});
+    ship_all(b.st);
+    kit_expect_all(b.st, &b.d, "refused again");
+    ts_clock_set_fake(T0 + 100 * TS_HOUR_MS + 3 * TEN_MIN_MS);
+    end_refused(&b);
+}
+
+static void test_ship_delete__a_refused_one_is_sent_after_a_start(void **state)
+{
+    (void)state;
+    struct ship_both b;
+    begin_refused(&b);
+    sto_memory_remote_refuse(b.r, (struct ts_slice){NULL, 0});
+    ship_reopen(&b);
+    end_refused(&b);
+}
+
+static void test_ship_delete__a_refused_one_is_sent_when_asked_for(void **state)
+{
+    (void)state;
+    struct ship_both b;
+    begin_refused(&b);
+    sto_memory_remote_refuse(b.r, (struct ts_slice){NULL, 0});
+    assert_int_equal(sto_reship(b.st, sto_hour(T0) + 9, sto_hour(T0) + 9, NULL), 0);
+    ship_all(b.st);
+    assert_int_equal(r_stat(b.r, "deletes"), 1); /* of another hour */
+    assert_int_equal(sto_reship(b.st, sto_hour(T0), sto_hour(T0) + 1, NULL), 0);
+    ship_all(b.st);
+    assert_int_equal(r_stat(b.r, "deletes"), 2);
+    end_refused(&b);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ship_delete__a_long_range_goes_in_parts)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ship_delete__a_long_range_goes_in_parts),
+        cmocka_unit_test(test_ship_delete__a_refused_one_holds_up_nothing_else),
+        cmocka_unit_test(test_ship_delete__a_refused_one_is_sent_after_a_start),
+        cmocka_unit_test(test_ship_delete__a_refused_one_is_sent_when_asked_for)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

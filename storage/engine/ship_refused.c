@@ -24,11 +24,12 @@ static int32_t last_hour(const struct sto_tomb *t)
     return sto_hour(t->to_ms > STO_MAX_TS_MS ? STO_MAX_TS_MS : t->to_ms);
 }
 
+/* One of the same range, perhaps of another generation. */
 static struct sto_refused_delete *find(const struct sto_shipper *s, const struct sto_tomb *t)
 {
     for (size_t i = 0; i < s->n_refused_deletes; i++) {
         const struct sto_tomb *o = &s->refused[i].tomb;
-        if (o->series == t->series && o->gen == t->gen && o->from_ms == t->from_ms && o->to_ms == t->to_ms)
+        if (o->series == t->series && o->from_ms == t->from_ms && o->to_ms == t->to_ms)
             return &s->refused[i];
     }
     return NULL;

@@ -55,21 +55,43 @@ static void test_ship_delete__a_long_range_goes_in_parts(void **state)
 
 #define TEN_MIN_MS 600000
 
+static bool refuses;
+static uint64_t n_tried;
+static struct sto_remote_ops refusing_ops;
+static const struct sto_remote_ops *usual_ops;
+
+/* A remote store that refuses deletes, but takes rows. */
+static int refusing_delete(struct sto_remote *r, const struct sto_remote_series *s, int64_t from_ms,
+                           int64_t to_ms, const struct sto_remote_call *call, struct ts_error *err)
+{
+    n_tried++;
+    if (refuses)
+        return ts_error_set(err, TS_EINVAL, "the delete is refused");
+    return usual_ops->delete_range(r, s, from_ms, to_ms, call, err);
+}
+
 /* Points that are in the remote store alone, a delete of some of them that it refuses, and what came later. */
 static void begin_refused(struct ship_both *b)
 {
     ts_clock_set_fake(T0 + 100 * TS_HOUR_MS);
     ship_begin(b);
-    for (int64_t i = 0; i < 4; i++)
+    for (int64_t i = 0; i < 6; i++)
         ship_put(b, 0, T0 + i * TS_HOUR_MS, 10 + i);
     ship_put(b, 1, T0, 1);
     ship_flush(b->st);
     ship_all(b->st);
     assert_int_equal(sto_drop_shipped(b->st, STO_MAX_TS_MS, NULL), 0);
-    sto_memory_remote_refuse(b->r, TS_SLICE_LIT("m0"));
-    ship_del(b, 0, T0, T0 + TS_HOUR_MS);
-    ship_put(b, 0, T0 + 60000, 5); /* in an hour of the delete, later than it */
-    ship_put(b, 1, T0 + 60000, 2);
+    usual_ops = b->r->ops;
+    refusing_ops = *usual_ops;
+    refusing_ops.delete_range = refusing_delete;
+    b->r->ops = &refusing_ops;
+    refuses = true;
+    n_tried = 0;
+    ship_del(b, 0, T0, T0 + 2 * TS_HOUR_MS);    /* of three hours, of which one has something here */
+    ship_put(b, 0, T0 + TS_HOUR_MS + 60000, 5); /* later than the delete */
+    ship_put(b, 1, T0 + TS_HOUR_MS + 60000, 2);
+    ship_put(b, 1, T0 + 3 * TS_HOUR_MS, 7);
+    ship_del(b, 0, T0 + 4 * TS_HOUR_MS, T0 + 5 * TS_HOUR_MS - 1); /* of an hour that has nothing here */
     ship_put(b, 1, T0 + 9 * TS_HOUR_MS, 3);
     ship_flush(b->st);
     ship_all(b->st);
@@ -93,23 +115,28 @@ static void test_ship_delete__a_refused_one_holds_up_nothing_else(void **state)
     struct ship_both b;
     struct sto_refused_row row;
     begin_refused(&b);
-    assert_int_equal(ship_stat(b.st, "ship.refused_deletes"), 1);
+    assert_int_equal(ship_stat(b.st, "ship.refused_deletes"), 2);
     assert_int_equal(sto_refused_rows(b.st, &row, 1), 1);
     assert_int_equal(sto_ship_failing(b.st, NULL), 0);
     kit_expect_all(b.st, &b.d, "the delete applies to what the remote store has");
-    ship_put(&b, 1, T0 + 2000, 4);
-    ship_put(&b, 0, T0 + 2000, 6);
+    ship_put(&b, 1, T0 + TS_HOUR_MS + 2000, 4);
+    ship_put(&b, 0, T0 + TS_HOUR_MS + 2000, 6);
     ship_flush(b.st);
     ship_all(b.st);
+    uint64_t n_points = r_stat(b.r, "shipped_points");
     ship_all(b.st);
-    assert_int_equal(ship_stat(b.st, "ship.refused_deletes"), 1); /* it is not tried in each pass */
+    assert_int_equal(r_stat(b.r, "shipped_points"), n_points); /* nor is anything else sent in each pass */
+    assert_int_equal(ship_stat(b.st, "ship.refused_deletes"), 2);
+    assert_int_equal(ship_stat(b.st, "ship.held_hours"), 1);
     assert_int_equal(sto_drop_shipped(b.st, STO_MAX_TS_MS, NULL), 0);
     kit_expect_all(b.st, &b.d, "it stays here");
     ts_clock_set_fake(T0 + 100 * TS_HOUR_MS + TEN_MIN_MS);
     ship_all(b.st);
-    assert_int_equal(ship_stat(b.st, "ship.refused_deletes"), 2);
-    sto_memory_remote_refuse(b.r, (struct ts_slice){NULL, 0});
+    assert_int_equal(ship_stat(b.st, "ship.refused_deletes"), 4);
+    refuses = false;
+    ts_clock_set_fake(T0 + 100 * TS_HOUR_MS + 2 * TEN_MIN_MS); /* the second pause is longer */
     ship_all(b.st);
+    assert_int_equal(n_tried, 4);
     kit_expect_all(b.st, &b.d, "refused again");
     ts_clock_set_fake(T0 + 100 * TS_HOUR_MS + 3 * TEN_MIN_MS);
     end_refused(&b);
@@ -120,7 +147,7 @@ static void test_ship_delete__a_refused_one_is_sent_after_a_start(void **state)
     (void)state;
     struct ship_both b;
     begin_refused(&b);
-    sto_memory_remote_refuse(b.r, (struct ts_slice){NULL, 0});
+    refuses = false;
     ship_reopen(&b);
     end_refused(&b);
 }
@@ -130,13 +157,13 @@ static void test_ship_delete__a_refused_one_is_sent_when_asked_for(void **state)
     (void)state;
     struct ship_both b;
     begin_refused(&b);
-    sto_memory_remote_refuse(b.r, (struct ts_slice){NULL, 0});
+    refuses = false;
     assert_int_equal(sto_reship(b.st, sto_hour(T0) + 9, sto_hour(T0) + 9, NULL), 0);
     ship_all(b.st);
-    assert_int_equal(r_stat(b.r, "deletes"), 1); /* of another hour */
-    assert_int_equal(sto_reship(b.st, sto_hour(T0), sto_hour(T0) + 1, NULL), 0);
+    assert_int_equal(n_tried, 2); /* of another hour */
+    assert_int_equal(sto_reship(b.st, sto_hour(T0) + 1, sto_hour(T0) + 4, NULL), 0);
     ship_all(b.st);
-    assert_int_equal(r_stat(b.r, "deletes"), 2);
+    assert_int_equal(n_tried, 4);
     end_refused(&b);
 }
 

@@ -174,7 +174,7 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
     tsd_record_set_max_bytes(d->set.annotation_max_bytes);
     ts_json_set_max_values(d->set.json_max_values);
     tsd_memory_init(&d->memory, &d->set);
-    tsd_memory_setup_allocator(&d->memory, d->set.n_workers);
+    tsd_memory_setup_allocator(&d->memory, &d->set);
     struct sto_opts opts = {.fs = NULL};
     sto_opts_from_conf(&opts, conf);
     opts.dir = d->set.data;

@@ -43,7 +43,11 @@ int tsd_hbase_open(const struct tsd_hbase_settings *set, struct ts_budget *memor
 {
     struct tsd_hbase *h = ts_xcalloc(1, sizeof(*h));
     pthread_condattr_t steady;
-    ts_budget_init(&h->memory, "hbase", "hbase_memory_bytes", memory, set->memory_bytes);
+    uint64_t most = memory && memory->limit_bytes ? memory->limit_bytes / 2 : UINT64_MAX;
+    if (set->memory_bytes <= most)
+        ts_budget_init(&h->memory, "hbase", "hbase_memory_bytes", memory, set->memory_bytes);
+    else
+        ts_budget_init(&h->memory, "hbase", "memory_limit", memory, most);
     struct sto_hbase_opts opts = set->opts;
     opts.access.gateways = set->gateways;
     opts.access.memory = &h->memory;

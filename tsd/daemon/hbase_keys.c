@@ -141,7 +141,9 @@ const struct ts_conf_key tsd_hbase_conf_keys[] = {
     TS_KEY_INT("hbase_cached_ids", "1000000", 1000, 1000000000,
                "Most names whose ids are kept in memory, about 100 bytes each.", TO(max_cached_ids)),
     TS_KEY_BYTES("hbase_memory_bytes", "256M", 16 * MIB, 1024 * 1024 * MIB,
-                 "Memory of replies of HBase and of cached ids, all together.", TO(memory_bytes)),
+                 "Memory of replies of HBase and of cached ids, all together; at most half of what "
+                 "memory_limit leaves for work.",
+                 TO(memory_bytes)),
     {.name = NULL},
 };
 

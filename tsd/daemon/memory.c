@@ -23,8 +23,9 @@
 #define MEMORY_QUERIES    33 /* percent of it for queries, unless query_total_bytes says otherwise */
 #define MEMORY_TRIM_BYTES (16 * MIB) /* a use of so much is followed by a trim */
 #define MEMORY_TRIM_NS    5000000000
-#define MEMORY_MMAP_BYTES (4 << 20)  /* larger blocks come from the system and go back at once */
-#define MEMORY_TOP_BYTES  (16 << 20) /* kept free at the top of the heap */
+#define MEMORY_MMAP_MOST  (4 << 20)   /* larger blocks come from the system and go back at once */
+#define MEMORY_TOP_MOST   (16 << 20)  /* kept free at the top of each heap */
+#define MEMORY_SMALL      (256 * MIB) /* with a lower memory_limit all threads share one heap */
 #define MEMORY_QUERY_MOST (1024 * MIB)
 #define MEMORY_CACHE_MOST (256 * MIB)
 #define MEMORY_STORE_MOST (32 * MIB)
@@ -357,14 +358,23 @@ static void memory_json_free(void *p)
     ts_free(p);
 }
 
-void tsd_memory_setup_allocator(struct tsd_memory *m, unsigned n_workers)
+/* A 256th of memory_limit, at most `most`: what a heap may waste. */
+static int memory_part(uint64_t limit_bytes, int most)
+{
+    uint64_t part = limit_bytes / 256;
+    return part < (uint64_t)most ? (int)part : most;
+}
+
+void tsd_memory_setup_allocator(struct tsd_memory *m, const struct tsd_settings *set)
 {
     memory_json = &m->accounts[TSD_MEM_JSON];
     json_set_alloc_funcs(memory_json_alloc, memory_json_free);
     /* every arena keeps free memory of its own; fixed thresholds switch off glibc's, which grow to 32 MiB */
-    (void)mallopt(M_ARENA_MAX, n_workers > 2 ? (int)n_workers + 2 : 4);
-    (void)mallopt(M_MMAP_THRESHOLD, MEMORY_MMAP_BYTES);
-    (void)mallopt(M_TRIM_THRESHOLD, MEMORY_TOP_BYTES);
+    uint64_t limit = set->memory_limit_bytes;
+    int n_arenas = set->n_workers > 2 ? (int)set->n_workers + 2 : 4;
+    (void)mallopt(M_ARENA_MAX, limit < MEMORY_SMALL ? 1 : n_arenas);
+    (void)mallopt(M_MMAP_THRESHOLD, memory_part(limit, MEMORY_MMAP_MOST));
+    (void)mallopt(M_TRIM_THRESHOLD, memory_part(limit, MEMORY_TOP_MOST));
 }
 
 void tsd_memory_reset_allocator(void)

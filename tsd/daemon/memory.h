@@ -100,7 +100,7 @@ void tsd_memory_init(struct tsd_memory *m, const struct tsd_settings *set);
 /** Fix the allocator's thresholds for the whole process, and count the memory of JSON trees in m, which
  * outlives every tree.
  *  Once, before threads start. */
-void tsd_memory_setup_allocator(struct tsd_memory *m, unsigned n_workers);
+void tsd_memory_setup_allocator(struct tsd_memory *m, const struct tsd_settings *set);
 /** Stop counting JSON trees, before m is released. */
 void tsd_memory_reset_allocator(void);
 /** An account. */

@@ -238,6 +238,19 @@ bool sto_hbase_is_final(const struct sto_thrift_reply *r)
     return !r->can_retry;
 }
 
+bool sto_hbase_refuses_rows(const struct sto_thrift_reply *r)
+{
+    static const char *const of_tables[] = {"TableNotFound",     "TableNotEnabled", "NoSuchColumnFamily",
+                                            "NamespaceNotFound", "AccessDenied",    "QuotaExceeded",
+                                            "SpaceLimiting"};
+    if (r->outcome == STO_THRIFT_DONE || !sto_hbase_is_final(r))
+        return false;
+    for (size_t i = 0; i < sizeof of_tables / sizeof *of_tables; i++)
+        if (r->text.n && memmem(r->text.p, r->text.n, of_tables[i], strlen(of_tables[i])))
+            return false;
+    return true;
+}
+
 /* May a request be sent once more after it has ended like this? */
 static bool may_repeat(const struct sto_thrift_request *r, int rc, enum sto_thrift_sent sent,
                        const struct sto_thrift_reply *reply)

@@ -98,6 +98,8 @@ int sto_hbase_asked_row(struct sto_thrift_items *it, struct ts_slice key, struct
 /** Would the same request fail again? True of every exception but a TIOError that may be repeated; HBase also allows repeats of puts to families and
  * tables that do not exist, so the text is looked at. */
 bool sto_hbase_is_final(const struct sto_thrift_reply *r);
+/** Did HBase refuse rows of this request, so that the others could be accepted without them? Exceptions that concern a whole table are none. */
+bool sto_hbase_refuses_rows(const struct sto_thrift_reply *r);
 /** Wait before attempt number n (0 = the first one, which does not wait) of something that the caller repeats itself: a pause that doubles from 50 ms to 5 s, of
  * which half is jitter. 0; TS_ETIMEOUT at once: the deadline would pass meanwhile, or the session is that of a query and no gateway has answered any session
  * for away_ms; TS_ECANCELLED within 100 ms. */

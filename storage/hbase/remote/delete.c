@@ -80,7 +80,7 @@ static int call(struct eraser *e, const struct sto_thrift_request *r, struct sto
     int rc = sto_thrift_client_call(e->session.client, r, sto_hbase_attempt(&e->session), reply, NULL, err);
     if (rc == TS_EBACKEND) {
         e->final = sto_hbase_is_final(reply);
-        e->refused = sto_hbase__refuses_rows(reply);
+        e->refused = sto_hbase_refuses_rows(reply);
     }
     return rc;
 }
@@ -478,13 +478,14 @@ static int erase_all(struct eraser *e, struct ts_error *err)
             continue;
         }
         rc = rc == TS_ENOMEM ? TS_ELIMIT : rc; /* a buffer that grows takes more than it needs */
-        if (rc == TS_ELIMIT && !sto_hbase__is_memory_short(e->h, &e->session)) {
+        bool later = rc == TS_ELIMIT && sto_hbase__may_fit_later(e->h, &e->session, attempt);
+        if (rc == TS_ELIMIT && !later) {
             ts_error_wrap(&why, "a row in HBase is too large to be changed");
             e->refused = true;
         }
         rc = e->refused ? TS_EINVAL : rc;
         why.code = rc;
-        if (!sto_hbase__is_passing(rc, e->final)) {
+        if (!later && !sto_hbase__is_passing(rc, e->final)) {
             if (err)
                 *err = why;
             return sto_hbase_error(rc, err);

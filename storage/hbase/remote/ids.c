@@ -95,6 +95,8 @@ static int result(const struct sto_hbase__batch *b, const struct sto_hbase__want
 {
     if (w->state == STO_HBASE__FULL)
         return sto_hbase__ids_full(b->c, out->kind, err);
+    if (w->state == STO_HBASE__STUCK)
+        return ts_error_set(err, TS_EBACKEND, "%s", b->stuck.text);
     out->rc = w->state == STO_HBASE__KNOWN     ? 0
               : w->state == STO_HBASE__ABSENT  ? TS_ENOTFOUND
               : w->state == STO_HBASE__DAMAGED ? TS_ECORRUPT
@@ -199,6 +201,8 @@ static int64_t make_series(const struct sto_hbase__batch *b, const uint32_t *ref
         seen_ms = w->seen_ms < seen_ms ? w->seen_ms : seen_ms;
         if (w->state == STO_HBASE__FULL)
             out->rc = sto_hbase__ids_full(b->c, (enum sto_remote_kind)w->kind, &out->why);
+        else if (w->state == STO_HBASE__STUCK)
+            out->rc = ts_error_set(&out->why, TS_EINVAL, "%s", b->stuck.text);
         else if (w->state == STO_HBASE__DAMAGED)
             out->rc =
                 ts_error_set(&out->why, TS_EINVAL,

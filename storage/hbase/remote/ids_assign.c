@@ -102,10 +102,21 @@ struct block {
     uint64_t first;                        /* of the numbers that were reserved last */
     size_t n_numbers;                      /* of them that fit the width */
     bool is_taken[STO_HBASE__BATCH_ITEMS]; /* those that have a name already */
+    bool stuck;                            /* the counter gives no numbers, and will not by a repetition */
 };
 
+/* The counter gives no numbers. Names that have ids are not concerned. */
+static int be_stuck(struct block *k, const char *why, struct ts_error *err)
+{
+    k->stuck = true;
+    return ts_error_set(
+        err, TS_EBACKEND,
+        "the counter of %s in table %s gives no new ids: %s; tsd uid fsck fix --hbase mends it",
+        kinds[k->kind].plural, k->b->c->table, why);
+}
+
 /* The value of a counter after the increment by n. */
-static int counter(const struct block *k, const struct sto_thrift_reply *reply, size_t n, uint64_t *out_last,
+static int counter(struct block *k, const struct sto_thrift_reply *reply, size_t n, uint64_t *out_last,
                    struct ts_error *err)
 {
     struct sto_thrift_items it;
@@ -117,11 +128,12 @@ static int counter(const struct block *k, const struct sto_thrift_reply *reply, 
         rc = sto_thrift_row_next(&row, &cell, err);
     if (rc == 0)
         rc = ts_error_set(err, TS_EBACKEND, "HBase answered an increment without the new value");
-    if (rc > 0)
-        rc = sto_hbase_counter_parse(cell.value, out_last, err);
-    if (rc == 0 && *out_last < n)
-        rc = ts_error_set(err, TS_EBACKEND, "the counter of %s in table %s is negative: run tsd uid fsck fix",
-                          kinds[k->kind].plural, k->b->c->table);
+    if (rc > 0) {
+        struct ts_error why = {0};
+        rc = sto_hbase_counter_parse(cell.value, out_last, &why);
+        if (rc < 0 || *out_last < n)
+            return be_stuck(k, rc < 0 ? why.text : "it was negative", err);
+    }
     return sto_hbase_error(rc, err);
 }
 
@@ -143,6 +155,10 @@ static int reserve(struct block *k, size_t n, struct ts_error *err)
         if (sent != STO_THRIFT_NOT_SENT)
             atomic_fetch_add_explicit(&k->b->c->n_unused, n, memory_order_relaxed);
         bool ends = sent == STO_THRIFT_ANSWERED ? sto_hbase_is_final(&reply) : sent == STO_THRIFT_NOT_SENT;
+        if (rc == TS_EBACKEND && sent == STO_THRIFT_ANSWERED && sto_hbase_refuses_rows(&reply)) {
+            struct ts_error why = *err;
+            return be_stuck(k, why.text, err);
+        }
         if (ends || rc == TS_ECANCELLED || rc == TS_ELIMIT || sto_hbase_pause(io->s, attempt, NULL) < 0)
             return rc;
     }
@@ -254,13 +270,12 @@ static int find_numbers(struct block *k, struct ts_error *err)
         if (k->n_numbers < n)
             return 0; /* the last ones of the width */
     }
-    if (k->n_named == 0)
-        return ts_error_set(
-            err, TS_EBACKEND,
-            "the numbers %llu to %llu of %s in table %s have names, although its counter had not "
-            "reached them: run tsd uid fsck fix",
-            (unsigned long long)k->first, (unsigned long long)(k->first + k->n_numbers - 1),
-            kinds[k->kind].plural, k->b->c->table);
+    if (k->n_named == 0) {
+        char why[100];
+        (void)snprintf(why, sizeof why, "%llu to %llu have names, although it had not reached them",
+                       (unsigned long long)k->first, (unsigned long long)(k->first + k->n_numbers - 1));
+        return be_stuck(k, why, err);
+    }
     return 0;
 }
 
@@ -327,6 +342,17 @@ static bool is_full(struct sto_hbase__batch *b, enum sto_remote_kind kind, bool 
     return full;
 }
 
+/* Names that need an id of the kind do not get one; the others of the batch are not concerned. */
+static int set_stuck(struct block *k, const struct ts_error *why)
+{
+    struct sto_hbase__batch *b = k->b;
+    b->stuck = *why;
+    for (size_t i = 0; i < b->n; i++)
+        if (b->list[i].kind == k->kind && b->list[i].state == STO_HBASE__ABSENT)
+            b->list[i].state = STO_HBASE__STUCK;
+    return 0;
+}
+
 /* Give ids to the ABSENT names of a kind. */
 static int assign_kind(struct block *k, struct ts_error *err)
 {
@@ -342,8 +368,14 @@ static int assign_kind(struct block *k, struct ts_error *err)
                 k->list[k->n++] = (struct sto_hbase__cas){.want = (uint32_t)i};
                 n_bytes += b->list[i].name.n;
             }
-        if (k->n)
-            TS_TRY(assign_block(k, err));
+        if (k->n) {
+            struct ts_error why = {0};
+            int rc = assign_block(k, &why);
+            if (k->stuck)
+                return set_stuck(k, &why);
+            if (rc < 0)
+                return ts_error_set(err, rc, "%s", why.text);
+        }
         if (k->n_named < k->n) {
             if (k->n_numbers == 0 && is_full(b, k->kind, true))
                 return 0;
@@ -366,6 +398,7 @@ int sto_hbase__batch_assign(struct sto_hbase__batch *b, struct ts_error *err)
             continue;
         k->b = b;
         k->kind = (enum sto_remote_kind)kind;
+        k->stuck = false;
         rc = begin_assigning(b, k->kind, err);
         if (rc == 0) {
             rc = assign_kind(k, err);

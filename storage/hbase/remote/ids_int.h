@@ -75,6 +75,7 @@ enum sto_hbase__want_state {
     STO_HBASE__ABSENT,  /* HBase does not have it */
     STO_HBASE__INVALID, /* no such name can be stored */
     STO_HBASE__FULL,    /* all ids of the kind are assigned */
+    STO_HBASE__STUCK,   /* it needs an id, and the counter of the kind gives none */
     STO_HBASE__DAMAGED, /* what HBase has of it is no id; of a batch that spares them alone */
 };
 
@@ -100,9 +101,10 @@ struct sto_hbase__batch {
     size_t n_heads;  /* a power of two */
     uint32_t *refs;  /* owned; n_refs positions in list, for the caller */
     size_t n_refs;
-    struct ts_buf *names; /* by id: receives the names; NULL = by name */
-    int64_t now_ms;       /* when the call began */
-    bool spares;          /* a damaged name does not fail the batch */
+    struct ts_buf *names;  /* by id: receives the names; NULL = by name */
+    int64_t now_ms;        /* when the call began */
+    struct ts_error stuck; /* why names are STUCK */
+    bool spares;           /* a damaged name does not fail the batch */
 };
 /**
  * @param n_most  names or ids that may be added, and positions that refs has

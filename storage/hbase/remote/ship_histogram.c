@@ -428,7 +428,8 @@ static int settle_again(struct histograms *h, size_t from, size_t to, struct ts_
             TS_TRY(settle_again(h, from, middle, err));
             return settle_again(h, middle, to, err);
         }
-        bool too_large = rc == TS_ELIMIT && !sto_hbase__is_memory_short(h->w->h, &h->w->session);
+        bool later = rc == TS_ELIMIT && sto_hbase__may_fit_later(h->w->h, &h->w->session, attempt);
+        bool too_large = rc == TS_ELIMIT && !later;
         if (too_large)
             ts_error_wrap(&why, "the row in HBase is too large to be changed");
         if (h->refused || too_large ||
@@ -437,7 +438,7 @@ static int settle_again(struct histograms *h, size_t from, size_t to, struct ts_
             refuse(h, from, to, false, &why);
             return 0;
         }
-        if (!sto_hbase__is_passing(rc, h->final)) {
+        if (!later && !sto_hbase__is_passing(rc, h->final)) {
             if (err)
                 *err = why;
             return sto_hbase_error(rc, err);

@@ -114,8 +114,6 @@ int sto_hbase__ship_now(struct sto_hbase__worker *w, const struct sto_shipment *
                         const struct sto_remote_call *call, struct ts_error *err);
 /** Tell the caller that a row is refused. */
 void sto_hbase__refuse(struct sto_hbase__worker *w, size_t row, const struct ts_error *why);
-/** Did HBase refuse rows of this request, so that the others could be accepted without them? Exceptions that concern a whole table are none. */
-bool sto_hbase__refuses_rows(const struct sto_thrift_reply *reply);
 
 /* ship_counters.c */
 /** Write to tsdb-meta that the pieces have got points. */
@@ -139,8 +137,10 @@ bool sto_hbase__encode_change(struct ts_slice table, struct sto_hbase_change *c,
                               struct sto_thrift_request *change);
 /** Free the memory of changes and appends that few rows need. */
 void sto_hbase__trim(struct sto_hbase__worker *w);
-/** Do others hold the memory that a row needs, so that it may fit later? If not, it never will. */
-bool sto_hbase__is_memory_short(const struct sto_hbase *h, const struct sto_hbase_session *session);
+/** Memory for one row was refused in attempt number n: do others hold it, so that the row may fit in the next attempt? If not, or after some seconds of
+ * attempts, the row is refused, since it would hold up all others. */
+bool sto_hbase__may_fit_later(const struct sto_hbase *h, const struct sto_hbase_session *session,
+                              unsigned attempt);
 /** The cells of family t of a row that was read; cells, cap: grown as needed, uncounted parts are those of the reply. Returns how many, or an error. */
 int64_t sto_hbase__row_cells(struct sto_thrift_row *row, struct sto_hbase_cell **cells, size_t *cap,
                              struct ts_budget *memory, struct ts_error *err);

@@ -9,7 +9,8 @@
 #define IN_FLIGHT 16 /* requests over a connection */
 #define ROUNDS                                                                                               \
     6 /* of changing and looking, at most: each further one needs another writer who came between */
-#define KEEPS_BYTES 65536u /* memory that a request, or an array, keeps for the next one */
+#define MEMORY_ATTEMPTS 9      /* of a row for which memory is short: some ten seconds */
+#define KEEPS_BYTES     65536u /* memory that a request, or an array, keeps for the next one */
 
 /* --- steps --- */
 
@@ -85,7 +86,7 @@ int sto_hbase__send_all(struct sto_hbase_session *s, struct sto_thrift_request *
         if (rc < 0 && !failed) {
             failed = rc;
             *out_final = rc == TS_EBACKEND && sto_hbase_is_final(&reply);
-            *out_refused = rc == TS_EBACKEND && sto_hbase__refuses_rows(&reply);
+            *out_refused = rc == TS_EBACKEND && sto_hbase_refuses_rows(&reply);
             if (err)
                 *err = why;
         }
@@ -281,12 +282,13 @@ static int merge(struct unit *u, struct ts_error *err)
 
 static int merge_again(struct sto_hbase__worker *w, const uint16_t *list, size_t n, struct ts_error *err);
 
-bool sto_hbase__is_memory_short(const struct sto_hbase *h, const struct sto_hbase_session *session)
+bool sto_hbase__may_fit_later(const struct sto_hbase *h, const struct sto_hbase_session *session,
+                              unsigned attempt)
 {
     const struct ts_budget *memory = h->opts.access.memory;
     sto_thrift_client_trim(session->client); /* the reply is ours */
-    return memory && memory->limit_bytes &&
-           atomic_load_explicit(&memory->used_bytes, memory_order_relaxed) > memory->limit_bytes / 2;
+    return attempt < MEMORY_ATTEMPTS && memory && memory->limit_bytes &&
+           ts_budget_room(memory) < memory->limit_bytes / 2;
 }
 
 static int divide(struct sto_hbase__worker *w, const uint16_t *list, size_t n, struct ts_error *err)
@@ -318,7 +320,8 @@ static int merge_again(struct sto_hbase__worker *w, const uint16_t *list, size_t
             return divide(w, list, n, err); /* fewer rows make a smaller reply */
         if (u.refused && n > 1)
             return divide(w, list, n, err);
-        bool too_large = rc == TS_ELIMIT && !sto_hbase__is_memory_short(w->h, &w->session);
+        bool later = rc == TS_ELIMIT && sto_hbase__may_fit_later(w->h, &w->session, attempt);
+        bool too_large = rc == TS_ELIMIT && !later;
         if (too_large)
             ts_error_wrap(&why, "the row in HBase is too large to be changed");
         if (u.refused || too_large) {
@@ -326,7 +329,7 @@ static int merge_again(struct sto_hbase__worker *w, const uint16_t *list, size_t
             sto_hbase__refuse(w, w->pieces[list[0]].row, &why);
             return 0;
         }
-        if (!sto_hbase__is_passing(rc, u.final)) {
+        if (!later && !sto_hbase__is_passing(rc, u.final)) {
             if (err)
                 *err = why;
             return sto_hbase_error(rc, err);

@@ -281,7 +281,7 @@ static int put_fresh(struct rollups *r, size_t *at, size_t to, struct ts_error *
                                     err);
     if (rc == TS_EBACKEND) {
         r->final = sto_hbase_is_final(&reply);
-        r->refused = sto_hbase__refuses_rows(&reply);
+        r->refused = sto_hbase_refuses_rows(&reply);
     }
     return rc;
 }
@@ -417,7 +417,8 @@ static int settle_again(struct rollups *r, size_t from, size_t to, struct ts_err
             TS_TRY(settle_again(r, from, middle, err));
             return settle_again(r, middle, to, err);
         }
-        bool too_large = rc == TS_ELIMIT && !sto_hbase__is_memory_short(r->w->h, &r->w->session);
+        bool later = rc == TS_ELIMIT && sto_hbase__may_fit_later(r->w->h, &r->w->session, attempt);
+        bool too_large = rc == TS_ELIMIT && !later;
         if (too_large)
             ts_error_wrap(&why, "the row in HBase is too large to be changed");
         if (r->refused || too_large) {
@@ -425,7 +426,7 @@ static int settle_again(struct rollups *r, size_t from, size_t to, struct ts_err
             refuse(r, &r->groups[from], &why);
             return 0;
         }
-        if (!sto_hbase__is_passing(rc, r->final)) {
+        if (!later && !sto_hbase__is_passing(rc, r->final)) {
             if (err)
                 *err = why;
             return sto_hbase_error(rc, err);

@@ -72,19 +72,6 @@ void sto_hbase__refuse(struct sto_hbase__worker *w, size_t row, const struct ts_
         w->s->refused(w->s->arg, row, why);
 }
 
-bool sto_hbase__refuses_rows(const struct sto_thrift_reply *reply)
-{
-    static const char *const of_tables[] = {"TableNotFound",     "TableNotEnabled", "NoSuchColumnFamily",
-                                            "NamespaceNotFound", "AccessDenied",    "QuotaExceeded",
-                                            "SpaceLimiting"};
-    if (reply->outcome == STO_THRIFT_DONE || !sto_hbase_is_final(reply))
-        return false;
-    for (size_t i = 0; i < sizeof of_tables / sizeof *of_tables; i++)
-        if (reply->text.n && memmem(reply->text.p, reply->text.n, of_tables[i], strlen(of_tables[i])))
-            return false;
-    return true;
-}
-
 /* Does another file send it? */
 static bool is_internal(const struct sto_remote_row *row)
 {
@@ -235,7 +222,7 @@ static int send_divided(struct sto_hbase__worker *w, size_t from, size_t to, str
         int rc = sto_hbase_call(&w->session, r, &reply, NULL, &why);
         if (rc == 0)
             continue;
-        if (rc != TS_EBACKEND || !sto_hbase__refuses_rows(&reply)) {
+        if (rc != TS_EBACKEND || !sto_hbase_refuses_rows(&reply)) {
             if (err)
                 *err = why;
             return rc;

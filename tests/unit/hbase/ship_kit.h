@@ -185,6 +185,13 @@ static inline struct sto_remote_call k_call_for(int64_t ms)
 {
     return (struct sto_remote_call){.deadline_ns = ts_clock_mono_ns() + ms * 1000000};
 }
+static inline void k_wait(struct k_result *r)
+{
+    pthread_mutex_lock(&r->mu);
+    while (!r->done)
+        pthread_cond_wait(&r->cond, &r->mu);
+    pthread_mutex_unlock(&r->mu);
+}
 /** Ship rows within the limits of a call (NULL: none), and wait. */
 static inline struct k_result k_ship_within(const struct sto_remote_row *rows, size_t n,
                                             const struct sto_remote_call *call)
@@ -192,10 +199,7 @@ static inline struct k_result k_ship_within(const struct sto_remote_row *rows, s
     struct k_result r = {.mu = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
     struct sto_shipment s = {.rows = rows, .n = n, .refused = k_refused, .arg = &r};
     k_remote->ops->ship(k_remote, &s, call, k_done, &r);
-    pthread_mutex_lock(&r.mu);
-    while (!r.done)
-        pthread_cond_wait(&r.cond, &r.mu);
-    pthread_mutex_unlock(&r.mu);
+    k_wait(&r);
     return r;
 }
 /** Ship rows and wait. */

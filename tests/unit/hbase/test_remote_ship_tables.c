@@ -1,5 +1,5 @@
 /*
- * test_remote_ship_tables.c - what shipping says of a table that is missing.
+ * test_remote_ship_tables.c - what shipping says of a table that is missing, or of a counter of ids that is damaged.
  */
 #include "tests/unit/hbase/ship_kit.h"
 
@@ -32,10 +32,46 @@ static void test_remote_ship_tables__a_missing_table_refuses_no_row(void **state
     sto_cells_release(&c);
 }
 
+/* A counter that gives no ids concerns the names that need one; series whose names have ids are shipped. */
+static void test_remote_ship_tables__a_damaged_counter_refuses_new_names(void **state)
+{
+    (void)state;
+    static const struct ts_slice values[] = {TS_SLICE_LIT("1234567"),
+                                             TS_SLICE_LIT("\377\377\377\377\377\377\377\360")};
+    struct sto_cells c = k_cells("0:1");
+    k_open(false, false);
+    k_ship(K_HOUR - 9, true, "0:1");
+    for (int i = 0; i < 2; i++) {
+        struct sto_remote_row rows[] = {{.series = k_series, .hour = K_HOUR - i, .cells = &c},
+                                        {.series = k_series, .hour = K_HOUR - i, .cells = &c}};
+        rows[1].series.metric = TS_SLICE_LIT("new");
+        rows[1].series.key = 77;
+        fake_hbase_put(k_fake, "tsdb-uid", (struct ts_slice){"\0", 1}, "id", TS_SLICE_LIT("metrics"),
+                       values[i], 0);
+        struct k_result r = k_ship_rows(rows, 2);
+        if (r.rc < 0)
+            fail_msg("%s", r.err.text);
+        assert_int_equal(r.n_refused, 1);
+        if (!strstr(r.why.text, "the counter of metrics in table tsdb-uid gives no new ids"))
+            fail_msg("%s", r.why.text);
+        (void)k_expect(K_HOUR - i, "0s=1");
+        struct sto_remote_name name = {.kind = STO_REMOTE_METRIC, .name = TS_SLICE_LIT("new")};
+        r = (struct k_result){.mu = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
+        k_remote->ops->names(k_remote, STO_REMOTE_MAKE, &name, 1, NULL, k_done, &r);
+        k_wait(&r);
+        assert_int_equal(r.rc, TS_EBACKEND);
+        assert_non_null(strstr(r.err.text, "gives no new ids"));
+    }
+    k_close();
+    sto_cells_release(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_remote_ship_tables__a_missing_table_refuses_no_row, k_setup,
+                                        k_teardown),
+        cmocka_unit_test_setup_teardown(test_remote_ship_tables__a_damaged_counter_refuses_new_names, k_setup,
                                         k_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -198,7 +198,7 @@ static void test_memory_limit__json_trees_are_counted_and_refused(void **state)
     (void)state;
     tsd_memory_defaults(&s);
     tsd_memory_init(&m, &s);
-    tsd_memory_setup_allocator(&m, 2);
+    tsd_memory_setup_allocator(&m, &s);
     assert_int_equal(ts_json_load(TS_SLICE_LIT("{\"a\":[1,2,3]}"), &tree, &err), 0);
     assert_true(atomic_load(&m.accounts[TSD_MEM_JSON].used_bytes) > 100);
     assert_int_equal(atomic_load(&m.accounts[TSD_MEM_JSON].used_bytes),

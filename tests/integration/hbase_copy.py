@@ -82,6 +82,9 @@ def names(copy, g, uid, folder):
     good = next(value for row, cells in g.scan(uid) for (family, kind), value in cells.items() if (row, family, kind) == (b"cp.m01", b"id", b"metrics"))
     for metric in ("cp.nothing", "cp.m01x*"):
         code, out, err = copy(*words, "--metric", "cp.m00", "--metric", metric)
+        new = folder + ".new"
+        check("and into a folder that does not exist", copy("--from", "hbase", "--to", new, "--metric", metric)[0], 1)
+        check("which is not made", (os.path.exists(new), os.path.exists(new + ".copy")), (False, False))
         check("a metric that does not exist", (code, out, err), (1, "", "tsd: --metric %s matches no metric of HBase's table %s; nothing was copied\n" % (metric, uid)))
     put_cell(g, uid, b"cp.m01", b"metrics", b"\0\1", b"id")
     for words in (words, ("--from", folder, "--to", "hbase")):
@@ -92,6 +95,19 @@ def names(copy, g, uid, folder):
         check("the progress file has gone", os.path.exists(folder + ".copy"), False)
     put_cell(g, uid, b"cp.m01", b"metrics", good, b"id")
     check("all of them again", copy(*words)[0], 0)
+
+
+def stopped_early(start, relay, config, folder):
+    """A copy that is interrupted before it has copied anything leaves nothing behind."""
+    relay.pause_s = 0.05
+    p = start("copy", "--from", "hbase", "--to", folder, "--config", config)
+    while p.poll() is None and not os.path.exists(folder + ".copy"):
+        time.sleep(0.005)
+    holds("the folder was made", p.poll() is None and os.path.exists(folder))
+    p.send_signal(signal.SIGINT)
+    p.communicate(timeout=240)
+    relay.pause_s = 0.0
+    check("nothing is left", (p.returncode, os.path.exists(folder), os.path.exists(folder + ".copy")), (1, False, False))
 
 
 def rollups(copy, tsd, g, relay, config, folder):  # pylint: disable=too-many-arguments,too-many-positional-arguments
@@ -212,6 +228,7 @@ def main():
     code, said, state = interrupt(lambda p: p.send_signal(signal.SIGINT), *in_words)
     check("Ctrl-C ends it, and what was copied is recorded", (code, os.path.exists(state)), (1, True))
     holds("and says how to go on", "the copy is not complete; the same command continues it" in said, said)
+    stopped_early(start, relay, config, two + ".new")
     code, out, err = copy(*in_words)
     check("copied back", (code, err if code else "", len(out.splitlines())), (0, "", N_METRICS * 4))
     holds("with annotations", "all 4 annotations are the same on both sides" in err, err)

@@ -13,6 +13,8 @@
 #include "tsd/daemon/hbase.h"
 #include "tsd/daemon/settings.h"
 
+#include <ftw.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -188,4 +190,16 @@ int tsd_local_open_dir(const struct tsd_args *args, const char *dir, enum tsd_lo
     }
     ts_conf_free(conf);
     return rc;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)st, (void)type, (void)at;
+    (void)remove(path);
+    return 0;
+}
+
+void tsd_remove_folder(const char *dir)
+{
+    (void)nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }

@@ -178,23 +178,37 @@ static int open_state(struct tsd_copy *c, bool fresh, struct ts_error *err)
     return rc;
 }
 
-static int open_stores(struct tsd_copy *c, bool writes, struct ts_error *err)
+static int open_hbase(struct tsd_copy *c, struct ts_error *err)
 {
-    int there = has_store(c, err);
-    if (there < 0)
-        return there;
     TS_TRY(tsd_hbase_probe(&c->set, err));
     c->set.opts.access.away_ms = TSD_COPY_AWAY_MS;
     TS_TRY(sto_hbase_open(&c->set.opts, &c->remote, err));
     c->interrupted = tsd_hbase_interrupted();
     struct sto_remote_call call = tsd_copy_call(c);
-    TS_TRY(tsd_hbase_look_at_keys(c->remote, &call,
-                                  err)); /* others would find nothing, or write what nobody finds */
-    if (!there && !writes && !c->to_hbase)
-        return 0;
-    enum tsd_local how = c->to_hbase || !writes ? TSD_LOCAL_READ : TSD_LOCAL_CREATE;
-    TS_TRY(tsd_local_open_dir(c->args, c->dir, how, &c->store, NULL, err));
-    return writes ? open_state(c, !c->to_hbase && !there, err) : 0;
+    return tsd_hbase_look_at_keys(c->remote, &call,
+                                  err); /* others would find nothing, or write what nobody finds */
+}
+
+/* Open both sides for reading, and list the metrics: nothing is made before it is known what to copy. */
+static int open_source(struct tsd_copy *c, bool writes, bool has_folder, struct ts_error *err)
+{
+    TS_TRY(open_hbase(c, err));
+    if (c->to_hbase || (has_folder && !writes))
+        TS_TRY(tsd_local_open_dir(c->args, c->dir, TSD_LOCAL_READ, &c->store, NULL, err));
+    return tsd_copy_list(c, err);
+}
+
+/* Make what is missing of the folder, and the progress file. */
+static int open_destination(struct tsd_copy *c, bool has_folder, struct ts_error *err)
+{
+    if (!c->to_hbase) {
+        int there = ts_fs_exists(ts_fs_real(), c->dir, err);
+        if (there < 0)
+            return there;
+        c->made_folder = !there;
+        TS_TRY(tsd_local_open_dir(c->args, c->dir, TSD_LOCAL_CREATE, &c->store, NULL, err));
+    }
+    return open_state(c, !c->to_hbase && !has_folder, err);
 }
 
 static int close_store(struct tsd_copy *c, struct ts_error *err)
@@ -209,13 +223,16 @@ static int close_store(struct tsd_copy *c, struct ts_error *err)
 static int copy(struct tsd_copy *c, bool *out_same, struct ts_error *err)
 {
     bool compares = tsd_args_has(c->args, "verify"), plans = tsd_args_has(c->args, "dry-run");
-    TS_TRY(open_stores(c, !compares && !plans, err));
-    TS_TRY(tsd_copy_list(c, err));
+    int has_folder = has_store(c, err);
+    if (has_folder < 0)
+        return has_folder;
+    TS_TRY(open_source(c, !compares && !plans, has_folder, err));
     if (plans) {
         *out_same = true;
         return tsd_copy_plan(c, err);
     }
     if (!compares) {
+        TS_TRY(open_destination(c, has_folder, err));
         tsd_progress_begin(&c->bar, c->n_metrics * TSD_COPY_STEPS);
         int rc = (c->to_hbase ? tsd_copy_out : tsd_copy_in)(c, err);
         tsd_progress_clear(&c->bar);
@@ -232,6 +249,13 @@ static int copy(struct tsd_copy *c, bool *out_same, struct ts_error *err)
     return rc;
 }
 
+/* Did this run copy nothing, and is there nothing that another one would continue? */
+static bool has_copied_nothing(const struct tsd_copy *c)
+{
+    return c->n_points == 0 && c->n_histograms == 0 && c->n_notes == 0 &&
+           (!c->state || tsd_copy_state_is_new(c->state));
+}
+
 static int run(struct tsd_copy *c)
 {
     struct ts_error err = {0}, close_err = {0};
@@ -240,7 +264,10 @@ static int run(struct tsd_copy *c)
     ts_arena_init(&c->names, 0);
     int rc = copy(c, &same, &err);
     int close_rc = close_store(c, &close_err);
-    tsd_copy_state_close(c->state, rc == 0);
+    bool leaves_nothing = rc < 0 && has_copied_nothing(c);
+    tsd_copy_state_close(c->state, rc == 0 || leaves_nothing);
+    if (leaves_nothing && c->made_folder)
+        tsd_remove_folder(c->dir);
     if (c->remote)
         c->remote->ops->close(c->remote);
     ts_budget_free(&c->memory, c->metrics, c->cap_metrics * sizeof *c->metrics);

@@ -72,7 +72,9 @@ int tsd_copy_state_set(struct tsd_copy_state *s, struct ts_slice metric, int64_t
 bool tsd_copy_state_is_due(const struct tsd_copy_state *s);
 /** Put all that was recorded into the file; everything of it must be safe in the destination. On disk when 0 is returned. */
 int tsd_copy_state_sync(struct tsd_copy_state *s, struct ts_error *err);
-/** Close it without what was not synced; done: the copy is complete, remove the file. NULL is ignored. */
+/** Did this run make the file, and is nothing in it yet? */
+bool tsd_copy_state_is_new(const struct tsd_copy_state *s);
+/** Close it without what was not synced; done: nothing is left to continue, remove the file. NULL is ignored. */
 void tsd_copy_state_close(struct tsd_copy_state *s, bool done);
 
 /* --- a run --- */
@@ -98,7 +100,8 @@ struct tsd_copy {
     struct ts_budget memory;         /* hbase_memory_bytes */
     struct sto_remote *remote;       /* HBase */
     const _Atomic bool *interrupted; /* by Ctrl-C; NULL: not yet noticed */
-    struct sto_store *store;         /* NULL: --dry-run into a folder that does not exist */
+    struct sto_store *store;         /* NULL: not open, or --dry-run into a folder that does not exist */
+    bool made_folder;                /* the folder did not exist before this run */
     struct tsd_copy_state *state;
 
     /* owned, names in names: the selected ones of the source, and internal ones of their rollups, in byte order */

@@ -33,6 +33,7 @@ struct tsd_copy_state {
     size_t n_marks;
     struct ts_buf pending; /* lines that are not in the file yet */
     int64_t due_ns;        /* monotonic: when they should be */
+    bool is_new;           /* there was no file before, and no line is in this one */
 };
 
 static int compare(const void *pa, const void *pb)
@@ -73,6 +74,7 @@ static int load(struct tsd_copy_state *s, const char *what, struct ts_error *err
     if (rc == TS_ENOTFOUND)
         return 0;
     TS_TRY(rc);
+    s->is_new = false;
     struct ts_slice rest = {s->text, n};
     if (!memchr(rest.p, '\n', rest.n)) /* killed while it was created */
         return 0;
@@ -122,6 +124,7 @@ int tsd_copy_state_open(const char *dir, const char *what, bool fresh, struct ts
     base[n] = 0;
     s->path = ts_fs_suffixed(base, ".copy");
     ts_free(base);
+    s->is_new = true;
     int rc = fresh ? 0 : load(s, what, err);
     if (rc == 0)
         rc = begin_file(s, what, err);
@@ -168,10 +171,17 @@ bool tsd_copy_state_is_due(const struct tsd_copy_state *s)
 
 int tsd_copy_state_sync(struct tsd_copy_state *s, struct ts_error *err)
 {
-    if (s->pending.n)
-        TS_TRY(append(s, ts_buf_get(&s->pending), err));
+    if (s->pending.n == 0)
+        return 0;
+    s->is_new = false;
+    TS_TRY(append(s, ts_buf_get(&s->pending), err));
     ts_buf_clear(&s->pending);
     return 0;
+}
+
+bool tsd_copy_state_is_new(const struct tsd_copy_state *s)
+{
+    return s->is_new;
 }
 
 void tsd_copy_state_close(struct tsd_copy_state *s, bool done)

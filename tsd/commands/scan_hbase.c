@@ -8,20 +8,12 @@
  * Threads    the main thread
  */
 #include "base/mem.h"
+#include "tsd/commands/answer.h"
 #include "tsd/commands/hbase.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-    (void)st, (void)type, (void)at;
-    (void)remove(path);
-    return 0;
-}
 
 static char *make_folder(struct ts_error *err)
 {
@@ -73,7 +65,7 @@ int tsd_hbase_store_open(const struct tsd_args *args, struct tsd_hbase_tables *t
     if (rc == 0)
         rc = dir ? open_store(dir, t->remote, out, err) : TS_EIO;
     if (dir)
-        (void)nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+        tsd_remove_folder(dir);
     ts_free(dir);
     if (rc < 0)
         tsd_hbase_tables_close(t);

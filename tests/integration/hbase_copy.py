@@ -110,6 +110,29 @@ def stopped_early(start, relay, config, folder):
     check("nothing is left", (p.returncode, os.path.exists(folder), os.path.exists(folder + ".copy")), (1, False, False))
 
 
+def records_all(start, relay, config, folder):
+    """Ctrl-C of a copy into HBase records the slices that are complete, also those that are not due yet."""
+    with open(folder + ".copy", encoding="utf-8") as f:
+        before = f.read()
+    os.remove(folder + ".copy")
+    relay.pause_s = 0.03
+    p = start("copy", "--from", folder, "--to", "hbase", "--config", config)
+    while p.poll() is None and not os.path.exists(folder + ".copy"):
+        time.sleep(0.005)
+    n = relay.n_pieces
+    while p.poll() is None and relay.n_pieces < n + 10:
+        time.sleep(0.005)
+    p.send_signal(signal.SIGINT)
+    said = p.communicate(timeout=240)[1]
+    relay.pause_s = 0.0
+    with open(folder + ".copy", encoding="utf-8") as f:
+        recorded = f.read().splitlines()
+    check("it was interrupted", (p.returncode, "the same command continues it: it was interrupted" in said), (1, True))
+    holds("and what was copied is recorded", len(recorded) > 1, recorded)
+    with open(folder + ".copy", "w", encoding="utf-8") as f:
+        f.write(before)
+
+
 def rollups(copy, tsd, g, relay, config, folder):  # pylint: disable=too-many-arguments,too-many-positional-arguments
     """Functions of rollups are read like metrics, and cost few requests: the time of the first point of one is a good guess for the others."""
     functions = ("sum", "count", "min", "max")
@@ -211,6 +234,7 @@ def main():
     code, _, err = copy("--from", one, "--to", "hbase")
     holds("a copy without HBase does not begin", code == 1 and "no gateway of hbase_gateways answers" in err, (code, err))
     relay.open()
+    records_all(start, relay, config, one)
     code, out, err = copy(*out_words)
     check("the rest is copied", (code, err if code else ""), (0, ""))
     check("all days are compared", [line.split("\t")[-1] for line in out.splitlines()], ["same"] * (N_METRICS * 4))

@@ -218,6 +218,24 @@ static int close_store(struct tsd_copy *c, struct ts_error *err)
     return store ? sto_close(store, err) : 0;
 }
 
+/* --- all metrics --- */
+
+int tsd_copy_metrics(struct tsd_copy *c, const struct tsd_copy_way *way, struct ts_error *err)
+{
+    int rc = 0;
+    for (c->at = 0; rc == 0 && c->at < c->n_metrics; c->at++) {
+        struct ts_slice metric = c->metrics[c->at];
+        int64_t from_ms = tsd_copy_state_next(c->state, metric, c->from_ms);
+        if (from_ms <= c->to_ms)
+            rc = way->read(c, metric, from_ms, &way->reader, err);
+        tsd_copy_show(c, INT64_MAX);
+    }
+    int saved = way->save(way->reader.arg, rc == 0 ? err : NULL);
+    if (rc == TS_ECANCELLED) /* whichever call has noticed it */
+        return ts_error_set(err, TS_ECANCELLED, "it was interrupted");
+    return rc < 0 ? rc : saved;
+}
+
 /* --- the command --- */
 
 static int copy(struct tsd_copy *c, bool *out_same, struct ts_error *err)

@@ -192,7 +192,18 @@ int tsd_copy_notes_out(struct tsd_copy *c, struct ts_error *err);
 
 /* --- the parts --- */
 
-/** Copy points of all metrics from HBase; those that the progress file has are not copied again. */
+/* How one direction copies. */
+struct tsd_copy_way {
+    int (*read)(struct tsd_copy *c, struct ts_slice metric, int64_t from_ms, const struct tsd_copy_reader *r,
+                struct ts_error *err); /* reads a metric of the source */
+    struct tsd_copy_reader reader;     /* writes it into the destination */
+    int (*save)(void *arg,
+                struct ts_error
+                    *err); /* makes safe what was written, and records it; arg of reader; err may be NULL */
+};
+/** Copy points of all metrics but what the progress file has, and record what was copied, also after an error or Ctrl-C. */
+int tsd_copy_metrics(struct tsd_copy *c, const struct tsd_copy_way *way, struct ts_error *err);
+/** Copy all metrics and annotations from HBase. */
 int tsd_copy_in(struct tsd_copy *c, struct ts_error *err);
 /** The other way. */
 int tsd_copy_out(struct tsd_copy *c, struct ts_error *err);

@@ -147,8 +147,9 @@ static int on_global(void *arg, const struct sto_remote_note *note, size_t pos, 
 }
 
 /* What was recorded is on disk, and then that it was copied. */
-static int save(struct in *in, struct ts_error *err)
+static int save(void *arg, struct ts_error *err)
 {
+    struct in *in = arg;
     sto_writer_turn(in->writer);
     TS_TRY(sto_flush(in->c->store, STO_LEVEL_DISK, err));
     TS_TRY(sto_cell_sync(in->c->store, err));
@@ -168,19 +169,12 @@ static int on_slice(void *arg, int64_t next_ms, struct ts_error *err)
 int tsd_copy_in(struct tsd_copy *c, struct ts_error *err)
 {
     struct in in = {.c = c, .writer = sto_writer(c->store, 0), .tags = ts_xcalloc(255, sizeof *in.tags)};
-    struct tsd_copy_reader reader = {
-        .row = on_row, .bucket = on_bucket, .note = on_note, .slice = on_slice, .arg = &in};
-    int rc = 0;
+    struct tsd_copy_way way = {
+        .read = tsd_copy_read_hbase,
+        .reader = {.row = on_row, .bucket = on_bucket, .note = on_note, .slice = on_slice, .arg = &in},
+        .save = save};
     ts_buf_init(&in.text, TEXT_BYTES);
-    for (c->at = 0; rc == 0 && c->at < c->n_metrics; c->at++) {
-        struct ts_slice metric = c->metrics[c->at];
-        int64_t from_ms = tsd_copy_state_next(c->state, metric, c->from_ms);
-        if (from_ms <= c->to_ms)
-            rc = tsd_copy_read_hbase(c, metric, from_ms, &reader, err);
-        tsd_copy_show(c, INT64_MAX);
-    }
-    int saved = save(&in, rc == 0 ? err : NULL); /* also what was copied before an error */
-    rc = rc < 0 ? rc : saved;
+    int rc = tsd_copy_metrics(c, &way, err);
     if (rc == 0)
         rc = tsd_copy_notes_global(c, on_global, &in, err);
     if (rc == 0)

@@ -95,15 +95,26 @@ static size_t count_rows(const struct load *l, size_t from, uint64_t *out_bytes)
     return n;
 }
 
+static bool has_failed(struct out *o)
+{
+    pthread_mutex_lock(&o->mu);
+    bool failed = o->rc < 0;
+    pthread_mutex_unlock(&o->mu);
+    return failed;
+}
+
 static void send_load(struct out *o, struct load *l)
 {
     struct tsd_copy *c = o->c;
+    if (has_failed(o)) /* nothing more is recorded */
+        return;
     if (l->n_rows) /* rows are NULL before the first one */
         qsort(l->rows, l->n_rows, sizeof *l->rows, by_hour);
     for (size_t at = 0; at < l->n_rows;) {
         struct parcel *p = ts_arena_zalloc(&l->arena, sizeof *p);
         p->load = l;
         p->call = tsd_copy_call(c);
+        p->call.cancel = NULL; /* Ctrl-C ends the reading; what was read is sent and recorded */
         p->shipment.rows = l->rows + at;
         p->shipment.n = count_rows(l, at, &p->shipment.n_bytes);
         p->shipment.refused = on_refused;
@@ -218,8 +229,9 @@ static int on_bucket(void *arg, const struct sto_remote_row *row, struct ts_erro
 }
 
 /* What was recorded is acknowledged, and then said to be copied. */
-static int save(struct out *o, struct ts_error *err)
+static int save(void *arg, struct ts_error *err)
 {
+    struct out *o = arg;
     TS_TRY(send_all(o, err));
     return tsd_copy_state_sync(o->c->state, err);
 }
@@ -264,19 +276,12 @@ static void end(struct out *o)
 int tsd_copy_out(struct tsd_copy *c, struct ts_error *err)
 {
     struct out o = {.c = c};
-    struct tsd_copy_reader reader = {
-        .row = on_row, .bucket = on_bucket, .begin = on_begin, .slice = on_slice, .arg = &o};
+    struct tsd_copy_way way = {
+        .read = tsd_copy_read_slices,
+        .reader = {.row = on_row, .bucket = on_bucket, .begin = on_begin, .slice = on_slice, .arg = &o},
+        .save = save};
     TS_TRY(begin(&o, err));
-    int rc = 0;
-    for (c->at = 0; rc == 0 && c->at < c->n_metrics; c->at++) {
-        struct ts_slice metric = c->metrics[c->at];
-        int64_t from_ms = tsd_copy_state_next(c->state, metric, c->from_ms);
-        if (from_ms <= c->to_ms)
-            rc = tsd_copy_read_slices(c, metric, from_ms, &reader, err);
-        tsd_copy_show(c, INT64_MAX);
-    }
-    if (rc == 0)
-        rc = save(&o, err);
+    int rc = tsd_copy_metrics(c, &way, err);
     end(&o);
     return rc < 0 ? rc : tsd_copy_notes_out(c, err);
 }

@@ -32,8 +32,7 @@ int qry_view_failed(const struct qry_view *view, int rc, struct ts_error *err)
     if (view->limit && qry_limit_continue(view->limit))
         return 0;
     struct ts_error why = err ? *err : (struct ts_error){0};
-    return ts_error_set(err, TS_EBACKEND,
-                        "The request needs the remote store %s, which failed: %s. Try again later",
+    return ts_error_set(err, TS_EBACKEND, "The request needs the remote store %s, which failed: %s",
                         view->remote->ops->name, why.text);
 }
 

@@ -210,6 +210,16 @@ static int row_of_name(void *arg, size_t i, struct ts_buf *key)
     return sto_hbase_name_encode(q->b->list[q->items[i]].name, key);
 }
 
+/* What is wrong comes last, since a long name may cut the text. */
+static int damaged(const struct sto_hbase__batch *b, const struct sto_hbase__want *w, struct ts_error *err)
+{
+    static const char *const kinds[] = {"metric", "tag key", "tag value"};
+    struct ts_error why = err ? *err : (struct ts_error){0};
+    return ts_error_set(err, TS_EBACKEND,
+                        "the entry of the %s \"%.*s\" in table %s is damaged; run tsd uid fsck --hbase (%s)",
+                        kinds[w->kind], TS_SHOWN(w->name, SHOWN_BYTES), b->c->table, why.text);
+}
+
 static int got_id(void *arg, size_t i, struct ts_slice value, struct ts_error *err)
 {
     const struct reading *q = arg;
@@ -217,10 +227,7 @@ static int got_id(void *arg, size_t i, struct ts_slice value, struct ts_error *e
     w->state = value.p ? STO_HBASE__KNOWN : STO_HBASE__ABSENT;
     if (value.p && sto_hbase_uid_parse(&q->b->c->schema, q->kind, value, &w->id, err) < 0) {
         w->state = STO_HBASE__DAMAGED;
-        ts_error_wrap(err, "the name \"%.*s\" in table %s", TS_SHOWN(w->name, SHOWN_BYTES), q->b->c->table);
-        if (err)
-            err->code = q->b->spares ? 0 : TS_EBACKEND;
-        return q->b->spares ? 0 : TS_EBACKEND;
+        return q->b->spares ? 0 : damaged(q->b, w, err);
     }
     w->seen_ms = q->b->now_ms;
     return 0;

@@ -383,6 +383,8 @@ static void test_remote_ids__a_damaged_name_may_fail_alone(void **state)
     t_put_forward(STO_REMOTE_TAGV, w->list[1].name, 7);
     schema.tagv_width = 3;
     assert_int_equal(t_look_up(STO_REMOTE_FIND, w->list, w->n), TS_EBACKEND);
+    assert_non_null(strstr(err.text, "the entry of the tag value \"w1\" in table "));
+    assert_non_null(strstr(err.text, " is damaged; run tsd uid fsck --hbase ("));
     assert_int_equal(t_look_up(STO_REMOTE_FIND_EACH, w->list, w->n), 0);
     assert_int_equal(w->list[0].rc, 0);
     assert_int_equal(w->list[1].rc, TS_ECORRUPT);

@@ -307,6 +307,20 @@ def read_back(answer, host, port, keys):
         check("and answers from HBase", query(other, "hb.m"), answer)
 
 
+def missing_table(host, port, keys):
+    """A table of ids that is missing is no HBase that does not answer: the log, tsd check and the tools name it, and what creates it."""
+    name, mends = PREFIX + "none", "is missing or disabled; tsd hbase create-tables creates it, and a key such as hbase_uid_table names it"
+    with Daemon(workers=2, remote="hbase", hbase_gateways="%s:%d" % (host, port), **dict(keys, hbase_uid_table=name)) as d:
+        until("the log names the table", lambda: "HBase does not serve the table of ids" in log(d))
+        check("and what to do", "table %s %s" % (name, mends) in log(d), True)
+        got = subprocess.run([os.environ["TSD"], "check", "--port", str(d.port)], stdout=subprocess.PIPE, encoding="utf-8")
+        check("so does tsd check", (got.returncode, "HBase does not serve the table of ids: " in got.stdout, name in got.stdout, "start the gateways" in got.stdout), (1, True, True, False))
+        with open(d.log.name + ".conf", "w", encoding="utf-8") as f:
+            f.write("hbase_uid_table = %s\nhbase_gateways = %s:%d\n" % (name, host, port))
+        got = subprocess.run([os.environ["TSD"], "uid", "grep", "x", "--hbase", "--config", d.log.name + ".conf"], stderr=subprocess.PIPE, encoding="utf-8")
+        check("and tsd uid", (got.returncode, "table %s %s" % (name, mends) in got.stderr), (1, True))
+
+
 def create_tables(host, port, keys):
     options = ["--gateways", host + ":" + port, "--format", "json"] + [w for k, v in keys.items() for w in ("--" + k.replace("_", "-"), v)]
     made = json.loads(subprocess.run([os.environ["TSD"], "hbase", "create-tables", "--split", "000002,000003", *options], check=True, stdout=subprocess.PIPE).stdout)
@@ -341,6 +355,7 @@ def main():
         kept(d, g, tables, want)
         answer = query(d, "hb.m")
     read_back(answer, host, int(port), keys)
+    missing_table(host, int(port), keys)
     g.drop_all(tables)
     return end("hbase")
 

@@ -88,17 +88,17 @@ static void set_health(struct tsd_hbase *h, enum tsd_hbase_health now, const str
     enum tsd_hbase_health was = h->health;
     h->health = now;
     h->why = *why;
-    h->n_outages += was == TSD_HBASE_UP && now == TSD_HBASE_AWAY;
+    h->n_outages += was == TSD_HBASE_UP && now != TSD_HBASE_UP;
     pthread_mutex_unlock(&h->mu);
     if (was == now)
         return;
     if (now == TSD_HBASE_UP)
         ts_log(TS_LOG_INFO,
-               was == TSD_HBASE_AWAY ? "HBase answers again gateways=%s" : "HBase answers gateways=%s",
+               was != TSD_HBASE_UNKNOWN ? "HBase answers again gateways=%s" : "HBase answers gateways=%s",
                h->gateways);
     else
-        ts_log(TS_LOG_WARN, "HBase does not answer: %s; points are accepted and wait here until it does",
-               why->text);
+        ts_log(TS_LOG_WARN, "HBase %s: %s; points are accepted and wait here until it does",
+               now == TSD_HBASE_AWAY ? "does not answer" : "does not serve the table of ids", why->text);
 }
 
 /* A table that was made with other salts or widths gives no error, but answers that lack points. */
@@ -133,8 +133,11 @@ static void probe(struct tsd_hbase *h)
         .deadline_ns = ts_clock_mono_ns() + PROBE_MAX_S * 1000000000ll, .cancel = &h->stop, .is_query = true};
     int rc = h->remote->ops->suggest(h->remote, STO_REMOTE_METRIC, TS_SLICE_LIT(""), 1, &call, on_name, NULL,
                                      &err);
+    enum tsd_hbase_health now = rc >= 0                                         ? TSD_HBASE_UP
+                                : sto_hbase_has_ids(h->remote, &call, NULL) < 0 ? TSD_HBASE_AWAY
+                                                                                : TSD_HBASE_REFUSES;
     if (!atomic_load_explicit(&h->stop, memory_order_relaxed))
-        set_health(h, rc < 0 ? TSD_HBASE_AWAY : TSD_HBASE_UP, &err);
+        set_health(h, now, &err);
     if (rc >= 0)
         look_at_keys(h, &call);
 }
@@ -172,7 +175,7 @@ static void *watch(void *arg)
         int64_t now_ms = ts_clock_mono_ns() / 1000000;
         if (now_ms >= probe_ms) {
             probe(h);
-            probe_ms = ts_clock_mono_ns() / 1000000 + (h->health == TSD_HBASE_AWAY ? AWAY_MS : PROBE_MS);
+            probe_ms = ts_clock_mono_ns() / 1000000 + (h->health == TSD_HBASE_UP ? PROBE_MS : AWAY_MS);
         }
         if (now_ms >= drop_ms && !atomic_load_explicit(&h->stop, memory_order_relaxed)) {
             drop_shipped(h);

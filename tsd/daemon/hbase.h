@@ -61,7 +61,12 @@ void tsd_hbase_settings_release(struct tsd_hbase_settings *set);
 int tsd_hbase_rules(const struct ts_conf *conf, struct tsd_rules *rules, struct ts_error *err);
 
 /* What the watching thread knows. */
-enum tsd_hbase_health { TSD_HBASE_UNKNOWN, TSD_HBASE_UP, TSD_HBASE_AWAY };
+enum tsd_hbase_health {
+    TSD_HBASE_UNKNOWN,
+    TSD_HBASE_UP,
+    TSD_HBASE_AWAY, /* no gateway answers */
+    TSD_HBASE_REFUSES, /* a gateway answers, but names cannot be read: a table is missing, or region servers are down */
+};
 
 struct tsd_hbase;
 /** @param memory  parent of the account of replies and ids; NULL = none

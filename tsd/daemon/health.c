@@ -47,15 +47,21 @@ static void health_refusing(const struct tsd_daemon *d, bool away, struct tsd_he
                 away ? "let HBase answer again, since points that it lacks fill the data folder; " : "");
 }
 
-/* Is HBase away? */
-static bool health_hbase(const struct tsd_daemon *d, struct ts_error *why)
+static enum tsd_hbase_health health_hbase(const struct tsd_daemon *d, struct ts_error *why)
 {
-    return d->hbase && tsd_hbase_state(d->hbase, why) == TSD_HBASE_AWAY;
+    return d->hbase ? tsd_hbase_state(d->hbase, why) : TSD_HBASE_UNKNOWN;
 }
 
-static void health_away(const struct ts_error *why, struct tsd_health *h)
+static void health_away(enum tsd_hbase_health hbase, const struct ts_error *why, struct tsd_health *h)
 {
     struct tsd_health_problem *p = health_add(h, false);
+    if (hbase == TSD_HBASE_REFUSES) {
+        HEALTH_TEXT(p->what, "HBase does not serve the table of ids: %s", why->text);
+        HEALTH_TEXT(p->action,
+                    "remove the cause that the sentence names (tsd hbase status looks at tables and region "
+                    "servers); points are accepted and wait in the data folder");
+        return;
+    }
     HEALTH_TEXT(p->what, "HBase does not answer: %s", why->text);
     HEALTH_TEXT(p->action,
                 "start the gateways that hbase_gateways names, or correct this key; points are accepted and "
@@ -177,12 +183,13 @@ static void health_disk(const struct tsd_daemon *d, struct tsd_health *h)
 void tsd_health_look(struct tsd_daemon *d, bool disk, struct tsd_health *out)
 {
     struct ts_error why = {0};
-    bool away = health_hbase(d, &why);
+    enum tsd_hbase_health hbase = health_hbase(d, &why);
+    bool away = hbase == TSD_HBASE_AWAY || hbase == TSD_HBASE_REFUSES;
     out->n = 0;
     health_stopping(d, out);
     health_refusing(d, away, out);
     if (away)
-        health_away(&why, out);
+        health_away(hbase, &why, out);
     health_keys(d, out);
     if (disk)
         health_disk(d, out);

@@ -92,5 +92,8 @@ static inline bool sto_hbase_sample_is_odd(const struct sto_hbase_sample *s)
 /** Look at the keys of some rows from all parts of the table. Errors of storage/remote.h. Blocks: one request, and one for each part. */
 int sto_hbase_sample_keys(struct sto_remote *r, const struct sto_remote_call *call,
                           struct sto_hbase_sample *out, struct ts_error *err);
+/** Does HBase answer at all? Asks whether the table of ids exists, which needs no region server. 1: it exists; 0: it is missing; errors of
+ * storage/remote.h. Blocks: one request. */
+int sto_hbase_has_ids(struct sto_remote *r, const struct sto_remote_call *call, struct ts_error *err);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "storage/hbase/bigendian.h"
+#include "storage/hbase/remote/remote_int.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -508,4 +509,21 @@ int sto_hbase_gateway_probe(const struct sto_hbase_access_opts *opts, size_t gat
     sto_thrift_request_release(&r);
     sto_thrift_client_free(c);
     return sto_hbase_error(rc, err);
+}
+
+int sto_hbase_has_ids(struct sto_remote *r, const struct sto_remote_call *call, struct ts_error *err)
+{
+    struct sto_hbase *h = sto_hbase_of(r);
+    struct sto_hbase_session s;
+    struct sto_thrift_request request;
+    struct sto_thrift_reply reply;
+    TS_TRY(sto_hbase_begin(h->access, call, &s, err));
+    sto_thrift_request_init(&request, 0, NULL);
+    (void)sto_thrift_call_table_exists(&request, ts_slice_str(h->opts.tables.uid));
+    int rc = sto_hbase_call(&s, &request, &reply, NULL, err);
+    if (rc == 0)
+        rc = sto_thrift_reply_bool(&reply);
+    sto_thrift_request_release(&request);
+    sto_hbase_end(&s);
+    return rc;
 }

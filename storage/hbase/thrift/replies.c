@@ -96,7 +96,9 @@ static struct shown shown(struct ts_slice line)
     return out;
 }
 
-bool sto_thrift_reply_lacks_table(const struct sto_thrift_reply *r)
+/* Does an exception say that a table is missing or disabled? The text of such exceptions is the name of the table and nothing else, which
+ * Thrift2 passes on without the name of the exception (HBase 2.5, TableNotFoundException and TableNotEnabledException). */
+static bool lacks_table(const struct sto_thrift_reply *r)
 {
     const struct ts_slice other = TS_SLICE_LIT("Exception"); /* the name of one that has no text */
     if (r->outcome != STO_THRIFT_IO_ERROR || r->can_retry || !r->text.n)
@@ -109,9 +111,12 @@ bool sto_thrift_reply_lacks_table(const struct sto_thrift_reply *r)
 
 static int refused(const struct sto_thrift_reply *r, struct ts_error *err)
 {
-    bool table = sto_thrift_reply_lacks_table(r);
+    bool table = lacks_table(r);
     return ts_error_set(err, TS_EBACKEND, "HBase refuses %s: %s%s%s", sto_thrift_call_info(r->call)->name,
-                        table ? "table " : "", shown(r->text).text, table ? " is missing or disabled" : "");
+                        table ? "table " : "", shown(r->text).text,
+                        table ? " is missing or disabled; tsd hbase create-tables creates it, and a key such "
+                                "as hbase_uid_table names it"
+                              : "");
 }
 
 int sto_thrift_reply_open(struct ts_slice message, enum sto_thrift_call call, int32_t seq,

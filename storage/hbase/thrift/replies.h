@@ -44,11 +44,6 @@ struct sto_thrift_reply {
  */
 int sto_thrift_reply_open(struct ts_slice message, enum sto_thrift_call call, int32_t seq,
                           struct sto_thrift_reply *out, struct ts_error *err);
-/**
- * Does an exception say that a table is missing or disabled? The text of such exceptions is the name of the table and nothing else, which
- * Thrift2 passes on without the name of the exception (HBase 2.5, TableNotFoundException and TableNotEnabledException).
- */
-bool sto_thrift_reply_lacks_table(const struct sto_thrift_reply *r);
 /** The result of checkAndPut, checkAndMutate, tableExists. */
 bool sto_thrift_reply_bool(const struct sto_thrift_reply *r);
 /** The result of openScanner. */

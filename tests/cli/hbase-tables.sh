@@ -4,6 +4,7 @@ tsd hbase create
 tsd hbase create-tables --split salt
 tsd hbase create-tables --split 01,0
 tsd hbase create-tables --split 02,01
+tsd hbase create-tables --split 00,$(printf %0200d 1)
 tsd hbase create-tables --metrics 5
 tsd hbase create-tables --compression best
 tsd hbase create-tables --salt-width 9

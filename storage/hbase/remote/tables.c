@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SHOWN_SPLIT_BYTES 16 /* of a split key that is too long, in a text */
+
 /* --- names of attributes --- */
 
 static const char *const blooms[] = {"NONE", "ROW", "ROWCOL"};
@@ -113,6 +115,28 @@ static int split_evenly(const struct sto_hbase_create *want, uint32_t n_ranges,
     return 0;
 }
 
+static int bad_length(struct ts_slice key, struct ts_error *err)
+{
+    char begin[2 * SHOWN_SPLIT_BYTES + 1];
+    size_t n = key.n < SHOWN_SPLIT_BYTES ? key.n : SHOWN_SPLIT_BYTES;
+    sto_hbase_hex_print((struct ts_slice){key.p, n}, begin);
+    begin[2 * n] = 0;
+    return ts_error_set(err, TS_EINVAL, "the split key %s%s has %zu bytes, but it must have 1 to %d", begin,
+                        n < key.n ? "..." : "", key.n, STO_HBASE_MAX_SPLIT_BYTES);
+}
+
+static int not_ascending(struct ts_slice before, struct ts_slice key, struct ts_error *err)
+{
+    char texts[2][2 * STO_HBASE_MAX_SPLIT_BYTES + 1];
+    sto_hbase_hex_print(before, texts[0]);
+    texts[0][2 * before.n] = 0;
+    sto_hbase_hex_print(key, texts[1]);
+    texts[1][2 * key.n] = 0;
+    return ts_error_set(err, TS_EINVAL,
+                        "the split key %.80s is not above %.80s, which is before it; split keys must ascend",
+                        texts[1], texts[0]);
+}
+
 static int split_at(const struct sto_hbase_create *want, struct sto_hbase_table_list *list,
                     struct ts_error *err)
 {
@@ -124,12 +148,9 @@ static int split_at(const struct sto_hbase_create *want, struct sto_hbase_table_
     for (size_t i = 0; i < want->n_keys; i++) {
         struct ts_slice key = want->keys[i];
         if (key.n == 0 || key.n > STO_HBASE_MAX_SPLIT_BYTES)
-            return ts_error_set(err, TS_EINVAL, "split key %zu has %zu bytes, but it must have 1 to %d",
-                                i + 1, key.n, STO_HBASE_MAX_SPLIT_BYTES);
+            return bad_length(key, err);
         if (i && ts_slice_cmp(want->keys[i - 1], key) >= 0)
-            return ts_error_set(err, TS_EINVAL,
-                                "split key %zu is not above the one before it; split keys must ascend",
-                                i + 1);
+            return not_ascending(want->keys[i - 1], key, err);
         TS_TRY(keep(list, &key, err));
         t->splits[t->n_splits++] = key;
     }

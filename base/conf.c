@@ -66,6 +66,11 @@ bool ts_conf__passed_over(const struct ts_conf *c, const char *name)
     return false;
 }
 
+bool ts_conf__knows(const struct ts_conf *c, const char *name)
+{
+    return conf_find(c, name) || ts_conf__passed_over(c, name);
+}
+
 int ts_conf__each_opentsdb(const struct ts_conf *c, const char *opentsdb_key,
                            int (*each)(void *arg, const struct ts_conf_key *key), void *arg)
 {
@@ -87,6 +92,13 @@ void ts_conf__near_keys(struct ts_near *near, const struct ts_conf *c, bool othe
     for (const struct ts_conf_key *const *t = c->others; others && t && *t; t++)
         for (const struct ts_conf_key *key = *t; key->name; key++)
             ts_near_see(near, ts_slice_str(key->name));
+}
+
+void ts_conf__near_opentsdb(struct ts_near *near, const struct ts_conf *c)
+{
+    for (unsigned i = 0; i < c->n; i++)
+        if (c->order[i]->opentsdb)
+            ts_near_see(near, ts_slice_str(c->order[i]->opentsdb));
 }
 
 /* ---- setting ---- */

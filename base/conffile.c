@@ -22,6 +22,8 @@
 #define CONF_FILE_MAX_BYTES (1u << 20)
 #define CONF_KEY_MAX        128 /* longest key that is looked at */
 #define CONF_WHERE_BYTES    160
+#define CONF_MISSPELT_MOST                                                                                   \
+    2 /* letters in which one of OpenTSDB's keys differs from one that means something here */
 
 /* Where the reader stands. */
 struct conf_reader {
@@ -236,6 +238,28 @@ static int conf_set_property(void *arg, const struct ts_conf_key *key)
     return r->each ? r->each(r->arg, prop->name, prop->value, key, r->where, r->err) : 0;
 }
 
+/* A property that no row has taken. */
+static int conf_not_taken(const struct conf_reader *r, const struct conf_property *prop)
+{
+    if (r->each && ts_conf__knows(r->conf, prop->name))
+        return ts_error_set(r->err, TS_EINVAL,
+                            "%s: %s is a key of tsd, and this file is read as OpenTSDB's; write the key into "
+                            "the file of --config",
+                            r->where, prop->name);
+    if (r->each)
+        return r->each(r->arg, prop->name, prop->value, NULL, r->where, r->err);
+    struct ts_near near;
+    ts_near_init(&near, ts_slice_str(prop->name));
+    ts_conf__near_opentsdb(&near, r->conf);
+    if (near.n && near.least && near.least <= CONF_MISSPELT_MOST)
+        ts_log(TS_LOG_WARN,
+               "%s: %.80s is not taken; did you mean %s? --opentsdb-config reads an opentsdb.conf", r->where,
+               prop->name, near.best);
+    else
+        ts_log(TS_LOG_WARN, "%s: OpenTSDB's key %.80s has no meaning here, left out", r->where, prop->name);
+    return 0;
+}
+
 /* A whole property, continued lines joined. */
 static int conf_take_joined(struct conf_reader *r, struct ts_slice s)
 {
@@ -258,10 +282,8 @@ static int conf_take_joined(struct conf_reader *r, struct ts_slice s)
     if (rc == 0) {
         struct conf_property prop = {r, name.p, ts_buf_get(&value)};
         rc = ts_conf__each_opentsdb(r->conf, name.p, conf_set_property, &prop);
-        if (rc == 0 && r->each)
-            rc = r->each(r->arg, name.p, prop.value, NULL, r->where, r->err);
-        else if (rc == 0)
-            ts_log(TS_LOG_WARN, "%s: OpenTSDB's key %.80s has no meaning here, left out", r->where, name.p);
+        if (rc == 0)
+            rc = conf_not_taken(r, &prop);
     }
     ts_buf_release(&name);
     ts_buf_release(&value);

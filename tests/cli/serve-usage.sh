@@ -37,3 +37,9 @@ tsd serve --data d --remote hbase --hbase-gateways localhost:x
 tsd serve --data d --remote hbase --max-tags 9
 printf 'tsd.network.port = 0\ntsd.storage.hbase.zk_quorum = localhost\n' >opentsdb.conf
 tsd serve --print-config --config opentsdb.conf 2>&1 | grep -E 'zk_quorum|^port =' | sed -E 's/^[0-9TZ:.-]+ //'
+# The keys of one file in the other
+printf 'tsd.network.prot = 5\n' >>opentsdb.conf
+tsd serve --print-config --config opentsdb.conf 2>&1 | grep 'network.prot' | sed -E 's/^[0-9TZ:.-]+ //'
+printf 'tsd.network.port = 5\nhbase_gateways = h:1\n' >opentsdb.conf
+tsd serve --print-config --opentsdb-config opentsdb.conf 2>&1 | sed -E 's|^[0-9TZ:.-]+ ||'
+tsd hbase status --opentsdb-config opentsdb.conf 2>&1 | grep -v ' info '

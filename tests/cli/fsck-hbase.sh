@@ -15,3 +15,11 @@ tsd uid treesync 1 2 --hbase --gateways 127.0.0.1:1
 tsd uid treepurge --hbase --gateways 127.0.0.1:1
 tsd uid metasync now --hbase --gateways 127.0.0.1:1
 tsd help fsck
+# Wrong words are wrong usage, whether HBase answers or not
+for words in 'assign metric x' 'rename x a b' 'delete tags x' 'grep tag x' 'grep (' 'fsck repair' 'treesync zero' 'treepurge 1 all' 'metric x'; do
+    tsd uid $words --hbase --gateways 127.0.0.1:1
+done
+# Options of HBase without --hbase
+tsd uid metrics x --gateways 127.0.0.1:1
+tsd scan 1h-ago sum x --salt-width 1 --data data
+tsd scan 1h-ago sum x --opentsdb-config opentsdb.conf --data data

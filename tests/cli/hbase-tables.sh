@@ -11,6 +11,11 @@ tsd hbase create-tables --salt-width 9
 tsd hbase create-tables --gateways 127.0.0.1:1
 tsd hbase reship --from 1h-ago
 tsd hbase reship --from 2h-ago --to 1h-ago --port 1
+tsd hbase reship --from 2026/01/02 --to 2026/01/01 --port 1
+tsd hbase reship --from 2026/13/02 --to now --port 1
+tsd hbase status now
+tsd hbase create-tables --split salt all
+tsd hbase reship 1h-ago --from 2h-ago --to 1h-ago --port 1
 cat >case.sh <<'END'
 . "$here/lib.sh"
 gateway=$TSD_HBASE_GATEWAY

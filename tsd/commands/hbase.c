@@ -301,18 +301,27 @@ static int status(struct tsd_hbase_run *run, struct ts_error *err)
 
 /* --- reship --- */
 
-static int reship(const struct tsd_args *args, struct ts_error *err)
+/* The options --from and --to; errors are those of the user. */
+static int take_range(const struct tsd_args *args, int64_t *from_ms, int64_t *to_ms, struct ts_error *err)
 {
     const char *from = tsd_args_get(args, "from"), *to = tsd_args_get(args, "to");
-    int64_t from_ms, to_ms;
+    if (!from || !to)
+        return ts_error_set(err, TS_EINVAL, "reship needs --from TIME and --to TIME");
+    TS_TRY(ts_time_parse(ts_slice_str(from), NULL, ts_clock_ms(), false, from_ms, NULL, err));
+    TS_TRY(ts_time_parse_end(ts_slice_str(to), NULL, ts_clock_ms(), false, to_ms, err));
+    return *from_ms <= *to_ms
+               ? 0
+               : ts_error_set(err, TS_EINVAL, "--from %.60s is later than --to %.60s", from, to);
+}
+
+static int reship(const struct tsd_args *args, int64_t from_ms, int64_t to_ms, struct ts_error *err)
+{
     char path[120],
         text[] =
             "what is kept here of these hours will be shipped again; tsd hbase status shows the progress\n";
     struct tsd_hbase_where listens;
     struct tsd_args where;
     struct tsd_client_reply reply = {0};
-    TS_TRY(ts_time_parse(ts_slice_str(from), NULL, ts_clock_ms(), false, &from_ms, NULL, err));
-    TS_TRY(ts_time_parse_end(ts_slice_str(to), NULL, ts_clock_ms(), false, &to_ms, err));
     (void)snprintf(path, sizeof path, "/api/admin/reship?from=%lldms&to=%lldms", (long long)from_ms,
                    (long long)to_ms);
     struct tsd_client_req req = {.method = "POST", .path = path};
@@ -338,24 +347,33 @@ static int run_form(struct tsd_hbase_run *run, bool creates, struct ts_error *er
     return rc;
 }
 
+static int run_reship(const struct tsd_args *args)
+{
+    struct ts_error err = {0};
+    int64_t from_ms, to_ms;
+    if (take_range(args, &from_ms, &to_ms, &err) < 0)
+        return tsd_usage(args, "%s", err.text);
+    return reship(args, from_ms, to_ms, &err) < 0 ? tsd_fail(&err) : TSD_EXIT_OK;
+}
+
 int tsd_hbase_cmd_run(const struct tsd_args *args)
 {
-    const char *form = args->n_words == 1 ? args->words[0] : "", *format = tsd_args_get(args, "format");
+    const char *form = args->n_words ? args->words[0] : "", *format = tsd_args_get(args, "format");
     bool creates = !strcmp(form, "create-tables");
     struct tsd_hbase_run run = {.args = args,
                                 .json = format && !strcmp(format, "json"),
                                 .markdown = format && !strcmp(format, "markdown"),
                                 .dry_run = tsd_args_has(args, "dry-run")};
     struct ts_error err = {0};
-    if (!strcmp(form, "reship")) {
-        if (!tsd_args_has(args, "from") || !tsd_args_has(args, "to"))
-            return tsd_usage(args, "reship needs --from TIME and --to TIME");
-        return reship(args, &err) < 0 ? tsd_fail(&err) : TSD_EXIT_OK;
-    }
-    if (args->n_words != 1)
+    if (args->n_words == 0)
         return tsd_usage(args, "hbase needs one of the words create-tables, status and reship");
-    if (!creates && strcmp(form, "status") != 0)
+    bool reships = !strcmp(form, "reship");
+    if (!creates && !reships && strcmp(form, "status") != 0)
         return tsd_usage_word(args, form, "create-tables status reship");
+    if (args->n_words > 1)
+        return tsd_usage(args, "%s accepts no further word, but there is \"%.60s\"", form, args->words[1]);
+    if (reships)
+        return run_reship(args);
     int code;
     if (tsd_args_choice(args, "format", "text|json|markdown", &code))
         return code;

@@ -50,6 +50,8 @@ struct tsd_hbase_where {
 };
 /** Keys bind and port of these files and the environment. 0; TS_EINVAL with one sentence; others. */
 int tsd_hbase_daemon_where(const struct tsd_args *args, struct tsd_hbase_where *out, struct ts_error *err);
+/** The first of TSD_HBASE_TABLES_OPTS that was given, for a command that needs --hbase for them; NULL: none was. */
+const char *tsd_hbase_option_given(const struct tsd_args *args);
 /** Set the keys of these options in conf, and remote = hbase. */
 int tsd_hbase_set_keys(const struct tsd_args *args, struct ts_conf *conf, struct ts_error *err);
 

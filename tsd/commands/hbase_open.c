@@ -32,6 +32,15 @@ const _Atomic bool *tsd_hbase_interrupted(void)
     return &interrupted;
 }
 
+const char *tsd_hbase_option_given(const struct tsd_args *args)
+{
+    static const struct ts_opt opts[] = {TSD_HBASE_TABLES_OPTS, {.name = NULL}};
+    const struct ts_opt *o = opts;
+    while (o->name && !tsd_args_has(args, o->name))
+        o++;
+    return o->name;
+}
+
 int tsd_hbase_set_keys(const struct tsd_args *args, struct ts_conf *conf, struct ts_error *err)
 {
     static const char *const keys[][2] = {{"gateways", "hbase_gateways"},

@@ -275,6 +275,8 @@ int tsd_scan_cmd_run(const struct tsd_args *args)
     bool del = tsd_args_has(args, "delete"), hbase = tsd_args_has(args, "hbase");
     struct scan_cmd s = {.opts = {.form = TSD_SCAN_ROWS}};
     struct ts_error err = {0};
+    if (!hbase && tsd_hbase_option_given(args))
+        return tsd_usage(args, "--%s belongs to --hbase", tsd_hbase_option_given(args));
     if (hbase &&
         (del || tsd_args_has(args, "data") || tsd_args_has(args, "host") || tsd_args_has(args, "port")))
         return tsd_usage(args, "--hbase reads the tables without a daemon and without a folder: leave out "

@@ -511,6 +511,8 @@ int tsd_uid_run(const struct tsd_args *args)
                   "treesync or treepurge");
     if (tsd_args_has(args, "hbase"))
         return tsd_uid_hbase_run(args);
+    if (tsd_hbase_option_given(args))
+        return tsd_usage(args, "--%s belongs to --hbase", tsd_hbase_option_given(args));
     while (form->word && strcmp(form->word, args->words[0]) != 0)
         form++;
     size_t n = args->n_words - (form->word ? 1 : 0);

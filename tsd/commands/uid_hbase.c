@@ -293,16 +293,23 @@ static int say_left(const struct sto_hbase_check_opts *opts, const struct sto_hb
                         n_fixable < left ? "the others" : "them", *lengths ? "; " : "", lengths);
 }
 
+static int take_fixes(const struct run *r, unsigned *out, struct ts_error *err)
+{
+    *out = 0;
+    for (size_t i = 0; i < r->n_words; i++) {
+        if (strcmp(r->words[i], "fix") != 0 && strcmp(r->words[i], "delete_unknown") != 0)
+            return ts_error_set(err, TS_EINVAL, "fsck --hbase accepts no words but fix and delete_unknown");
+        *out |= *r->words[i] == 'f' ? STO_HBASE_FIX : STO_HBASE_DELETE_UNKNOWN;
+    }
+    return 0;
+}
+
 static int uid_fsck(struct run *r, struct ts_error *err)
 {
     struct sto_hbase_check_opts opts = STO_HBASE_CHECK_ALL;
     struct sto_hbase_check_result res = {0};
     uint64_t n = 0, left = 0;
-    for (size_t i = 0; i < r->n_words; i++) {
-        if (strcmp(r->words[i], "fix") != 0 && strcmp(r->words[i], "delete_unknown") != 0)
-            return ts_error_set(err, TS_EINVAL, "fsck --hbase accepts no words but fix and delete_unknown");
-        opts.fixes |= *r->words[i] == 'f' ? STO_HBASE_FIX : STO_HBASE_DELETE_UNKNOWN;
-    }
+    TS_TRY(take_fixes(r, &opts.fixes, err));
     opts.found = on_found;
     opts.arg = r;
     TS_TRY(sto_hbase_check_ids(r->t.remote, &opts, &r->t.call, &res, err));
@@ -375,33 +382,75 @@ static int uid_treesync(struct run *r, struct ts_error *err)
 static int uid_treepurge(struct run *r, struct ts_error *err)
 {
     struct sto_hbase_metadata_counts n = {0};
-    bool definition = r->n_words > 1;
     uint16_t tree = 0;
     TS_TRY(take_tree(r->words[0], &tree, err));
-    if (definition && strcmp(r->words[1], "definition") != 0 && strcmp(r->words[1], "true") != 0)
-        return ts_error_set(err, TS_EINVAL, "treepurge accepts no second word but definition");
-    int rc = sto_hbase_treepurge(r->t.remote, tree, definition, &r->t.call, &n, err);
+    int rc = sto_hbase_treepurge(r->t.remote, tree, r->n_words > 1, &r->t.call, &n, err);
     ts_buf_printf(&r->out, "%llu cells deleted\n", (unsigned long long)n.n_deleted);
     return rc;
+}
+
+/* --- words, checked before the tables are opened: what is wrong with them is wrong usage --- */
+
+static int check_nothing(const struct run *r, struct ts_error *err)
+{
+    (void)r, (void)err;
+    return 0;
+}
+
+static int check_kind(const struct run *r, struct ts_error *err)
+{
+    enum sto_remote_kind kind;
+    return take_kind(r->words[0], &kind, err);
+}
+
+static int check_kinds(const struct run *r, struct ts_error *err)
+{
+    unsigned first, last;
+    return take_kinds(r, &first, &last, err);
+}
+
+static int check_expression(const struct run *r, struct ts_error *err)
+{
+    struct ts_regex *re;
+    TS_TRY(check_kinds(r, err));
+    TS_TRY(ts_regex_new(ts_slice_str(r->words[r->n_words - 1]), false, TS_REGEX_STEPS, &re, err));
+    ts_regex_free(re);
+    return 0;
+}
+
+static int check_fixes(const struct run *r, struct ts_error *err)
+{
+    unsigned fixes;
+    return take_fixes(r, &fixes, err);
+}
+
+static int check_tree(const struct run *r, struct ts_error *err)
+{
+    uint16_t tree;
+    TS_TRY(r->n_words ? take_tree(r->words[0], &tree, err) : 0);
+    if (r->n_words > 1 && strcmp(r->words[1], "definition") != 0 && strcmp(r->words[1], "true") != 0)
+        return ts_error_set(err, TS_EINVAL, "treepurge accepts no second word but definition");
+    return 0;
 }
 
 /* --- the command --- */
 
 static const struct {
     const char *word, *usage;
-    size_t min, max; /* number of words after the first */
+    size_t min, max;                                         /* number of words after the first */
+    int (*check)(const struct run *r, struct ts_error *err); /* of these words */
     int (*run)(struct run *r, struct ts_error *err);
 } forms[] = {
-    {"grep", "grep [KIND] EXPRESSION", 1, 2, uid_grep},
-    {"assign", "assign KIND NAME...", 2, SIZE_MAX, uid_assign},
-    {"rename", "rename KIND OLD NEW", 3, 3, uid_rename},
-    {"delete", "delete KIND NAME...", 2, SIZE_MAX, uid_delete},
-    {"fsck", "fsck [fix] [delete_unknown]", 0, 2, uid_fsck},
-    {"metasync", "metasync", 0, 0, uid_metasync},
-    {"metapurge", "metapurge", 0, 0, uid_metapurge},
-    {"treesync", "treesync [ID]", 0, 1, uid_treesync},
-    {"treepurge", "treepurge ID [definition]", 1, 2, uid_treepurge},
-    {NULL, "[KIND] NAME", 1, 2, uid_lookup},
+    {"grep", "grep [KIND] EXPRESSION", 1, 2, check_expression, uid_grep},
+    {"assign", "assign KIND NAME...", 2, SIZE_MAX, check_kind, uid_assign},
+    {"rename", "rename KIND OLD NEW", 3, 3, check_kind, uid_rename},
+    {"delete", "delete KIND NAME...", 2, SIZE_MAX, check_kind, uid_delete},
+    {"fsck", "fsck [fix] [delete_unknown]", 0, 2, check_fixes, uid_fsck},
+    {"metasync", "metasync", 0, 0, check_nothing, uid_metasync},
+    {"metapurge", "metapurge", 0, 0, check_nothing, uid_metapurge},
+    {"treesync", "treesync [ID]", 0, 1, check_tree, uid_treesync},
+    {"treepurge", "treepurge ID [definition]", 1, 2, check_tree, uid_treepurge},
+    {NULL, "[KIND] NAME", 1, 2, check_kinds, uid_lookup},
 };
 /* Forms that work through a daemon, and why. */
 static const char *const others[][2] = {
@@ -427,6 +476,7 @@ static int run_form(struct run *r, int (*form)(struct run *r, struct ts_error *e
 int tsd_uid_hbase_run(const struct tsd_args *args)
 {
     struct run r = {.args = args};
+    struct ts_error err = {0};
     size_t i = 0;
     if (tsd_args_has(args, "data") || tsd_args_has(args, "host") || tsd_args_has(args, "port") ||
         tsd_args_has(args, "deleted"))
@@ -443,5 +493,7 @@ int tsd_uid_hbase_run(const struct tsd_args *args)
     r.n_words = args->n_words - skip;
     if (r.n_words < forms[i].min || r.n_words > forms[i].max)
         return tsd_usage(args, "the words are %s", forms[i].usage);
+    if (forms[i].check(&r, &err) < 0)
+        return tsd_usage(args, "%s", err.text);
     return run_form(&r, forms[i].run);
 }

@@ -29,7 +29,7 @@ int qry_plan_days(struct qry_plan *p, bool (*one)(void *arg, int64_t from_ms, in
             continue;
         size_t at = (size_t)(day.from - h0), hours = (size_t)(day.to - day.from);
         bool whole = day.to <= h1 + 1 && !memchr(p->whole_hours + at, 0, hours) &&
-                     one(arg, day.from * TS_HOUR_MS, day.to * TS_HOUR_MS);
+                     (!one || one(arg, day.from * TS_HOUR_MS, day.to * TS_HOUR_MS));
         days[at] = (uint8_t)(hours | (whole ? STO_DAY_WHOLE : 0));
         any |= whole;
     }

@@ -65,7 +65,7 @@ def wrong_salts(keys):
     """A table that was made with other salts: no request fails, so the log says it, and fsck does not propose to repair everything."""
     with Daemon(**keys, hbase_salt_width=1, hbase_salt_buckets=20) as d:
         until("it is in the log", lambda: "have keys that do not fit hbase_salt_width" in open(d.log.name, encoding="utf-8").read(), 60)
-        holds("readyz says it", "keys of HBase's table of points do not fit" in d.http("/readyz").decode())
+        holds("readyz says it", "have keys that do not fit hbase_salt_width" in d.http("/readyz").decode())
         config = os.path.join(d.base, "conf")
         with open(config, "w", encoding="utf-8") as f:
             f.write("".join("%s = %s\n" % (k, v) for k, v in keys.items() if k.startswith("hbase_")))

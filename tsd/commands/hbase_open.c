@@ -141,14 +141,11 @@ int tsd_hbase_look_at_keys(struct sto_remote *remote, const struct sto_remote_ca
                            struct ts_error *err)
 {
     struct sto_hbase_sample keys;
+    struct ts_error why = {0};
     TS_TRY(sto_hbase_sample_keys(remote, call, &keys, err));
-    if (!sto_hbase_sample_is_odd(&keys))
+    if (sto_hbase_sample_check(&keys, &why) == 0)
         return 0;
-    return ts_error_set(err, TS_EINVAL,
-                        "%u of %u rows from all parts of the table of points have keys that do not fit "
-                        "hbase_salt_width, hbase_salt_buckets and the widths of ids: "
-                        "name the numbers with which the table was made",
-                        keys.n_odd, keys.n_rows);
+    return ts_error_set(err, TS_EINVAL, "%s: name the numbers with which the table was made", why.text);
 }
 
 int tsd_hbase_tables_open(struct tsd_hbase_tables *t, const struct tsd_args *args, struct ts_error *err)

@@ -26,14 +26,14 @@ struct tsd_hbase {
     bool sole_writer;          /* constant */
     struct sto_store *store;   /* while watched */
     pthread_t thread;
-    unsigned n_looks;          /* at keys; the thread alone */
-    bool runs;                 /* the thread was started; main thread alone */
-    _Atomic bool has_odd_keys; /* they do not fit the configuration */
-    _Atomic bool stop;         /* cancels the question that is under way */
+    unsigned n_looks;  /* at keys; the thread alone */
+    bool runs;         /* the thread was started; main thread alone */
+    _Atomic bool stop; /* cancels the question that is under way */
     pthread_mutex_t mu;
     pthread_cond_t wake;
     enum tsd_hbase_health health; /* under mu, as the following */
     struct ts_error why;          /* last error */
+    struct ts_error odd_keys;     /* keys that do not fit the configuration; code 0: they fit */
     uint64_t n_outages;           /* times that HBase stopped answering */
     uint64_t n_drop_errors;       /* files could not be removed */
 };
@@ -105,24 +105,26 @@ static void set_health(struct tsd_hbase *h, enum tsd_hbase_health now, const str
 static void look_at_keys(struct tsd_hbase *h, const struct sto_remote_call *call)
 {
     struct sto_hbase_sample keys;
+    struct ts_error why = {0};
     if (h->n_looks >= LOOKS_MAX || sto_hbase_sample_keys(h->remote, call, &keys, NULL) < 0)
         return;
     h->n_looks = keys.n_rows < STO_HBASE_SAMPLE_MIN ? h->n_looks + 1 : LOOKS_MAX;
-    atomic_store_explicit(&h->has_odd_keys, sto_hbase_sample_is_odd(&keys), memory_order_relaxed);
-    if (sto_hbase_sample_is_odd(&keys))
-        ts_log(
-            TS_LOG_ERROR,
-            "%u of %u rows from all parts of the table of points have keys that do not fit hbase_salt_width, "
-            "hbase_salt_buckets "
-            "and the widths of ids: answers lack points, and what is written now is found by nobody else. "
-            "Stop, and "
-            "configure the numbers with which the table was made",
-            keys.n_odd, keys.n_rows);
+    if (sto_hbase_sample_check(&keys, &why) < 0)
+        ts_log(TS_LOG_ERROR,
+               "%s: answers lack points, and what is written now is found by nobody else. Stop, and "
+               "configure the numbers with which the table was made",
+               why.text);
+    pthread_mutex_lock(&h->mu);
+    h->odd_keys = why;
+    pthread_mutex_unlock(&h->mu);
 }
 
-bool tsd_hbase_has_odd_keys(const struct tsd_hbase *h)
+bool tsd_hbase_has_odd_keys(struct tsd_hbase *h, struct ts_error *why)
 {
-    return atomic_load_explicit(&h->has_odd_keys, memory_order_relaxed);
+    pthread_mutex_lock(&h->mu);
+    *why = h->odd_keys;
+    pthread_mutex_unlock(&h->mu);
+    return why->code != 0;
 }
 
 /* Ask HBase for one name: that needs a gateway, a region server and the table of ids. */

@@ -83,8 +83,8 @@ void tsd_hbase_unwatch(struct tsd_hbase *h);
 void tsd_hbase_close(struct tsd_hbase *h);
 /** Does HBase answer? why (may be NULL) gets the last error. */
 enum tsd_hbase_health tsd_hbase_state(struct tsd_hbase *h, struct ts_error *why);
-/** Do the keys of the table of points not fit the numbers of the configuration? */
-bool tsd_hbase_has_odd_keys(const struct tsd_hbase *h);
+/** Do the keys of the table of points not fit the numbers of the configuration? *why says so then. */
+bool tsd_hbase_has_odd_keys(struct tsd_hbase *h, struct ts_error *why);
 /** Counters of the remote store, with the unit in their names. Does not wait for the network. */
 void tsd_hbase_stats(struct tsd_hbase *h, void (*each)(void *arg, const char *name, uint64_t value),
                      void *arg);

@@ -71,12 +71,11 @@ static void health_away(enum tsd_hbase_health hbase, const struct ts_error *why,
 /* The salts or widths are not those of the table. */
 static void health_keys(const struct tsd_daemon *d, struct tsd_health *h)
 {
-    if (!d->hbase || !tsd_hbase_has_odd_keys(d->hbase))
+    struct ts_error why = {0};
+    if (!d->hbase || !tsd_hbase_has_odd_keys(d->hbase, &why))
         return;
     struct tsd_health_problem *p = health_add(h, false);
-    HEALTH_TEXT(p->what,
-                "keys of HBase's table of points do not fit hbase_salt_width, hbase_salt_buckets and the "
-                "widths of ids: answers lack points, and nobody else finds what is written");
+    HEALTH_TEXT(p->what, "%s: answers lack points, and nobody else finds what is written", why.text);
     HEALTH_TEXT(p->action, "stop the daemon, and configure the numbers with which the table was made");
 }
 

@@ -212,12 +212,6 @@ static void narrow(struct tsd_scan_run *r, struct chosen *c)
         c->to_ms = last_s * 1000 + TS_HOUR_MS - 1;
 }
 
-static bool whole_day(void *arg, int64_t from_ms, int64_t to_ms)
-{
-    (void)arg, (void)from_ms, (void)to_ms;
-    return true;
-}
-
 /* Points, or their summaries where these are asked for and no point need be looked at. */
 static int read_rows(struct tsd_scan_run *r, const struct qry_plan *plan, const struct chosen *c,
                      struct ts_error *err)
@@ -231,7 +225,7 @@ static int read_rows(struct tsd_scan_run *r, const struct qry_plan *plan, const 
     if ((days || r->opts->family == TSD_SCAN_HOURS) && !r->opts->between)
         TS_TRY(qry_plan_whole_hours(&p, &n_hours, err));
     if (days && !r->opts->between)
-        TS_TRY(qry_plan_days(&p, whole_day, NULL, err));
+        TS_TRY(qry_plan_days(&p, NULL, NULL, err));
     struct qry_reading rd = qry_plan_reading(&p, r->lines.snap, &r->budget);
     rd.series = c->series;
     rd.n = c->n;

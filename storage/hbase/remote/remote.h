@@ -89,6 +89,8 @@ static inline bool sto_hbase_sample_is_odd(const struct sto_hbase_sample *s)
     return s->n_rows >= STO_HBASE_SAMPLE_MIN &&
            (s->n_odd > s->n_rows / 4 || s->n_beyond >= STO_HBASE_SAMPLE_MIN);
 }
+/** TS_EINVAL, and *err says that the keys do not fit, if sto_hbase_sample_is_odd; otherwise 0. A caller appends to the text what follows from that. */
+int sto_hbase_sample_check(const struct sto_hbase_sample *s, struct ts_error *err);
 /** Look at the keys of some rows from all parts of the table. Errors of storage/remote.h. Blocks: one request, and one for each part. */
 int sto_hbase_sample_keys(struct sto_remote *r, const struct sto_remote_call *call,
                           struct sto_hbase_sample *out, struct ts_error *err);

@@ -148,3 +148,13 @@ int sto_hbase_sample_keys(struct sto_remote *r, const struct sto_remote_call *ca
     sto_hbase_end(&x.s);
     return rc;
 }
+
+int sto_hbase_sample_check(const struct sto_hbase_sample *s, struct ts_error *err)
+{
+    if (!sto_hbase_sample_is_odd(s))
+        return 0;
+    return ts_error_set(err, TS_EINVAL,
+                        "%u of %u rows from all parts of the table of points have keys that do not fit "
+                        "hbase_salt_width, hbase_salt_buckets and the widths of ids",
+                        s->n_odd, s->n_rows);
+}

@@ -43,6 +43,7 @@ static void test_remote_sample__rows_behind_the_last_bucket(void **state)
     assert_int_equal(sto_hbase_sample_keys(t.remote, NULL, &keys, &err), 0);
     assert_int_equal(keys.n_odd, 0);
     assert_false(sto_hbase_sample_is_odd(&keys));
+    assert_int_equal(sto_hbase_sample_check(&keys, &err), 0);
     for (uint32_t hour = 0; hour < N_ROWS; hour++) {
         struct t_bytes key = t_key(&t, T_PAIRS(1, 1), hour);
         key.p[0] = 25;
@@ -52,6 +53,9 @@ static void test_remote_sample__rows_behind_the_last_bucket(void **state)
     assert_int_equal(keys.n_beyond, STO_HBASE_SAMPLE_MIN);
     assert_true(keys.n_odd <= keys.n_rows / 4);
     assert_true(sto_hbase_sample_is_odd(&keys));
+    assert_int_equal(sto_hbase_sample_check(&keys, &err), TS_EINVAL);
+    assert_non_null(strstr(
+        err.text, "rows from all parts of the table of points have keys that do not fit hbase_salt_width"));
     t_fetch_close(&t);
 }
 

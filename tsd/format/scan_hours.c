@@ -216,9 +216,9 @@ int tsd_scan__day_of(int32_t hour, int32_t *out_first, struct ts_error *err)
     struct sto_day day;
     if (!sto_day_of(hour, &day))
         return ts_error_set(err, TS_EINVAL,
-                            "The days of this zone (key timezone) do not begin at whole hours, so that they "
-                            "have no summaries: "
-                            "choose family=hours");
+                            "The days of this zone do not begin at whole hours, so that they have no "
+                            "summaries: choose the family hours, or another zone (--tz; of a daemon, its key "
+                            "timezone)");
     *out_first = day.from;
     return 0;
 }

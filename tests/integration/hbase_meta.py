@@ -108,7 +108,7 @@ def branches(g, uid, tree, series, tsd):
     check("that is not enabled", tsd("treesync", "5"), (0, "0 series read\n" + off, ""))
     code, out, err = tsd("treesync", "7")
     check("that does not exist", (code, out, "has no tree 7" in err), (1, "0 series read\n", True))
-    check("no such number", tsd("treesync", "0")[0::2], (1, "tsd: \"0\" is not the id of a tree (1 to 65535)\n"))
+    check("no such number", tsd("treesync", "0")[0::2], (2, "tsd: \"0\" is not the id of a tree (1 to 65535); see tsd help uid\n"))
 
 
 def metadata(g, tables, tsd):
@@ -130,7 +130,7 @@ def metadata(g, tables, tsd):
     check("treepurge", tsd("treepurge", "4"), (0, "3 cells deleted\n", ""))
     check("the tree stays", sorted(row(g, tree, b"\0\4")), [b"tree", b"tree_rule:0:0"])
     check("all of it", tsd("treepurge", "4", "definition"), (0, "2 cells deleted\n", ""))
-    check("no such number", tsd("treepurge", "65536")[0::2], (1, "tsd: \"65536\" is not the id of a tree (1 to 65535)\n"))
+    check("no such number", tsd("treepurge", "65536")[0::2], (2, "tsd: \"65536\" is not the id of a tree (1 to 65535); see tsd help uid\n"))
 
 
 def main():

@@ -115,7 +115,7 @@ def main():
     check("entries are named", (code, sorted(out.splitlines()[:3])), (3, ["damage: no_forward: metrics: The name \"dam\" of the id 000006 has 0006, which is no id."] +
           ["damage: uid_length: %s: What the name \"%s\" has is no id, %s: an id has 2 bytes, but those of %s have 3." % words for words in (("metrics", "dam", "0006", "metrics"), ("tagv", "web\xf7?", "0002", "tag values"))]))
     holds("with what mends them", "tsd uid fsck fix --hbase corrects the others" in err and "2 ids have another length" in err, err)
-    check("others are found all the same", tsd("uid", "grep", "tagv", "web"), (3, "tagv web\xf6: [0, 0, 1]\n", "tsd: what HBase's table has of 1 more names that match is no id; tsd uid fsck --hbase lists them\n"))
+    check("others are found all the same", tsd("uid", "grep", "tagv", "web"), (3, "tagv web\xf6: [0, 0, 1]\n", "tsd: what HBase's table has of 1 more name that matches is no id; tsd uid fsck --hbase lists damage\n"))
     for words in (("uid", "dam"), ("scan", "2012/12/31", "2013/01/02", "sum", "dam")):
         code, _, err = tsd(*words)
         holds("what needs a damaged entry names it", code == 1 and "the entry of the metric \"dam\" in table %s is damaged; run tsd uid fsck --hbase" % uid in err and "later" not in err, (code, err))

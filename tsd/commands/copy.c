@@ -115,8 +115,13 @@ void tsd_copy_refuse(struct tsd_copy *c, const struct sto_remote_row *row, const
     struct tsd_copy_refused *r = &c->refused;
     struct sto_internal internal;
     struct ts_buf names;
+    bool one = row->cells->n == 1;
     bool is_bucket =
         sto_internal_parse(row->series.metric, &internal) && internal.kind == STO_INTERNAL_HISTOGRAM;
+    const char *what = is_bucket
+                           ? one ? "count of a bucket of histograms" : "counts of a bucket of histograms"
+                       : one ? "point"
+                             : "points";
     ts_buf_init(&names, 0);
     if (is_bucket)
         ts_buf_slice(&names, internal.metric);
@@ -130,9 +135,8 @@ void tsd_copy_refuse(struct tsd_copy *c, const struct sto_remote_row *row, const
     r->n_points += row->cells->n;
     if (r->n_listed < LISTED_ROWS) {
         r->n_listed++;
-        tsd_say("%u %s of %.*s, hour %lld, were not copied: %s", row->cells->n,
-                is_bucket ? "counts of a bucket of histograms" : "points", TS_SHOWN(ts_buf_get(&names), 400),
-                (long long)row->hour * 3600, why);
+        tsd_say("%u %s of %.*s, hour %lld, %s not copied: %s", row->cells->n, what,
+                TS_SHOWN(ts_buf_get(&names), 400), (long long)row->hour * 3600, one ? "was" : "were", why);
     }
     pthread_mutex_unlock(&r->mu);
     ts_buf_release(&names);
@@ -144,15 +148,19 @@ static void say_copied(const struct tsd_copy *c)
     double s = tsd_progress_s(&c->bar);
     tsd_count_text(c->n_points, points);
     tsd_count_text(s > 0 ? (uint64_t)((double)c->n_points / s) : 0, rate);
-    tsd_say("copied %s points in %.2f s (%s points/s), %llu histograms and %llu annotations", points, s, rate,
-            (unsigned long long)c->n_histograms, (unsigned long long)c->n_notes);
+    tsd_say("copied %s point%s in %.2f s (%s points/s), %llu histogram%s and %llu annotation%s", points,
+            tsd_plural(c->n_points), s, rate, (unsigned long long)c->n_histograms,
+            tsd_plural(c->n_histograms), (unsigned long long)c->n_notes, tsd_plural(c->n_notes));
     if (c->n_refused_notes)
-        tsd_say("%llu annotations were not copied", (unsigned long long)c->n_refused_notes);
+        tsd_say("%llu annotation%s not copied", (unsigned long long)c->n_refused_notes,
+                c->n_refused_notes == 1 ? " was" : "s were");
     tsd_say("metadata of names and series, and trees, are not copied");
     if (c->refused.n_rows)
-        tsd_say("%llu points of %llu rows were not copied; %llu rows are listed",
-                (unsigned long long)c->refused.n_points, (unsigned long long)c->refused.n_rows,
-                (unsigned long long)c->refused.n_listed);
+        tsd_say("%llu point%s of %llu row%s %s not copied; %llu row%s listed",
+                (unsigned long long)c->refused.n_points, tsd_plural(c->refused.n_points),
+                (unsigned long long)c->refused.n_rows, tsd_plural(c->refused.n_rows),
+                c->refused.n_points == 1 ? "was" : "were", (unsigned long long)c->refused.n_listed,
+                c->refused.n_listed == 1 ? " is" : "s are");
 }
 
 /* --- both stores --- */
@@ -296,7 +304,8 @@ static int run(struct tsd_copy *c)
     if (close_rc < 0)
         return tsd_fail(&close_err);
     if (c->n_left_out)
-        tsd_say("%llu metrics were left out", (unsigned long long)c->n_left_out);
+        tsd_say("%llu metric%s left out", (unsigned long long)c->n_left_out,
+                c->n_left_out == 1 ? " was" : "s were");
     bool all = c->refused.n_rows == 0 && c->n_refused_notes == 0 && c->n_left_out == 0;
     return same && all ? TSD_EXIT_OK : TSD_EXIT_FAILED;
 }

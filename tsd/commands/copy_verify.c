@@ -180,19 +180,22 @@ static bool say_left_out(const struct tsd_copy *c, const struct left_out *now)
 {
     const struct {
         uint64_t n;
-        const char *what;
-    } parts[] = {{c->set.opts.histogram_codec < 0 ? now->n_histograms : 0,
-                  "histogram cells were not copied: histograms_config does not name their codec"},
-                 {now->n_damaged, "damaged cells were not copied; tsd fsck --hbase lists them"},
-                 {now->n_unnamed,
-                  "rows without names in the table of ids were not copied; tsd fsck --hbase lists them"},
-                 {now->n_odd_keys,
-                  "rows whose keys belong to no series were not copied; tsd fsck --hbase lists them"}};
+        const char *one, *many; /* nouns */
+        const char *why;
+    } parts[] = {
+        {c->set.opts.histogram_codec < 0 ? now->n_histograms : 0, "histogram cell was",
+         "histogram cells were", ": histograms_config does not name the codec"},
+        {now->n_damaged, "damaged cell was", "damaged cells were", "; tsd fsck --hbase lists damage"},
+        {now->n_unnamed, "row without names in the table of ids was",
+         "rows without names in the table of ids were", "; tsd fsck --hbase lists damage"},
+        {now->n_odd_keys, "row whose key belongs to no series was",
+         "rows whose keys belong to no series were", "; tsd fsck --hbase lists damage"}};
     bool none = true;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i].n) {
             none = false;
-            tsd_say("%llu %s", (unsigned long long)parts[i].n, parts[i].what);
+            tsd_say("%llu %s not copied%s", (unsigned long long)parts[i].n,
+                    parts[i].n == 1 ? parts[i].one : parts[i].many, parts[i].why);
         }
     return none;
 }
@@ -235,19 +238,22 @@ static void say_result(const struct tsd_copy *c, const struct report *r)
     uint64_t n_days = r->n_days[POINTS] + r->n_days[HISTOGRAMS];
     tsd_count_text(r->n[POINTS], points);
     tsd_count_text(s > 0 ? (uint64_t)((double)r->n[POINTS] / s) : 0, rate);
-    tsd_say("compared %s points in %.2f s (%s points/s), and %llu histograms", points, s, rate,
-            (unsigned long long)r->n[HISTOGRAMS]);
+    tsd_say("compared %s point%s in %.2f s (%s points/s), and %llu histogram%s", points,
+            tsd_plural(r->n[POINTS]), s, rate, (unsigned long long)r->n[HISTOGRAMS],
+            tsd_plural(r->n[HISTOGRAMS]));
     if (!same_notes(r))
         tsd_say("annotations differ: HBase has %llu, %s has %llu", (unsigned long long)r->hbase.n, c->dir,
                 (unsigned long long)r->folder.n);
     else
-        tsd_say("all %llu annotations are the same on both sides", (unsigned long long)r->hbase.n);
+        tsd_say("%s%llu annotation%s the same on both sides", r->hbase.n == 1 ? "" : "all ",
+                (unsigned long long)r->hbase.n, r->hbase.n == 1 ? " is" : "s are");
     if (r->n_different)
-        tsd_say("%llu of %llu days of metrics differ", (unsigned long long)r->n_different,
-                (unsigned long long)n_days);
+        tsd_say("%llu of %llu day%s of metrics differ%s", (unsigned long long)r->n_different,
+                (unsigned long long)n_days, tsd_plural(n_days), r->n_different == 1 ? "s" : "");
     else
-        tsd_say("all %llu days of %zu metrics are the same on both sides", (unsigned long long)n_days,
-                c->n_names);
+        tsd_say("%s%llu day%s of %zu metric%s %s the same on both sides", n_days == 1 ? "" : "all ",
+                (unsigned long long)n_days, tsd_plural(n_days), c->n_names, tsd_plural(c->n_names),
+                n_days == 1 ? "is" : "are");
 }
 
 int tsd_copy_verify(struct tsd_copy *c, bool *out_same, struct ts_error *err)
@@ -278,8 +284,8 @@ int tsd_copy_verify(struct tsd_copy *c, bool *out_same, struct ts_error *err)
     *out_same =
         r.n_different == 0 && same_notes(&r) && (c->to_hbase || say_left_out(c, &left)) && n_rollups == 0;
     if (n_rollups)
-        tsd_say("%llu points of rollups were not copied: rollups and rollups_config do not name their tables",
-                (unsigned long long)n_rollups);
+        tsd_say("%llu point%s of rollups %s not copied: rollups and rollups_config do not name the tables",
+                (unsigned long long)n_rollups, tsd_plural(n_rollups), n_rollups == 1 ? "was" : "were");
     return 0;
 }
 
@@ -321,11 +327,12 @@ static int plan_out(struct tsd_copy *c, struct ts_slice metric, struct ts_buf *o
         print_day(p.days.list[0].day, out);
         ts_buf_str(out, " to ");
         print_day(p.days.list[p.days.n - 1].day, out);
-        ts_buf_printf(out, "\t%zu days\t%llu points\n", p.days.n, (unsigned long long)n_points);
+        ts_buf_printf(out, "\t%zu day%s\t%llu point%s\n", p.days.n, tsd_plural(p.days.n),
+                      (unsigned long long)n_points, tsd_plural(n_points));
     }
     if (rc == 0 && p.n_histograms)
-        ts_buf_printf(out, "%.*s (histograms)\t%llu histograms\n", (int)metric.n, metric.p,
-                      (unsigned long long)p.n_histograms);
+        ts_buf_printf(out, "%.*s (histograms)\t%llu histogram%s\n", (int)metric.n, metric.p,
+                      (unsigned long long)p.n_histograms, tsd_plural(p.n_histograms));
     tsd_copy_days_release(&p.days);
     return rc;
 }

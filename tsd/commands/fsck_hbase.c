@@ -256,18 +256,23 @@ static void put_text_summary(struct run *r)
     put_faults(r);
     if (r->quiet)
         return;
-    ts_buf_printf(&r->out, "%s names, %s rows, %s cells, %s points, %s annotations",
-                  tsd_count_text(r->res.n_names, n[0]), tsd_count_text(r->res.n_rows, n[1]),
-                  tsd_count_text(r->res.n_cells, n[2]), tsd_count_text(r->res.n_points, n[3]),
-                  tsd_count_text(r->res.n_annotations, n[4]));
+    ts_buf_printf(&r->out, "%s name%s, %s row%s, %s cell%s, %s point%s, %s annotation%s",
+                  tsd_count_text(r->res.n_names, n[0]), tsd_plural(r->res.n_names),
+                  tsd_count_text(r->res.n_rows, n[1]), tsd_plural(r->res.n_rows),
+                  tsd_count_text(r->res.n_cells, n[2]), tsd_plural(r->res.n_cells),
+                  tsd_count_text(r->res.n_points, n[3]), tsd_plural(r->res.n_points),
+                  tsd_count_text(r->res.n_annotations, n[4]), tsd_plural(r->res.n_annotations));
     if (r->has_rollups)
-        ts_buf_printf(&r->out, ", %s rollups", tsd_count_text(r->res.n_rollups, n[0]));
+        ts_buf_printf(&r->out, ", %s rollup%s", tsd_count_text(r->res.n_rollups, n[0]),
+                      tsd_plural(r->res.n_rollups));
     ts_buf_char(&r->out, '\n');
     if (r->opts.fixes & STO_HBASE_COMPACT)
-        ts_buf_printf(&r->out, "%s rows became one column\n", tsd_count_text(r->res.n_compacted, n[0]));
+        ts_buf_printf(&r->out, "%s row%s became one column\n", tsd_count_text(r->res.n_compacted, n[0]),
+                      tsd_plural(r->res.n_compacted));
     if (r->res.n_too_new)
-        ts_buf_printf(&r->out, "%s rows or names were written just now: run it again in ten minutes\n",
-                      tsd_count_text(r->res.n_too_new, n[0]));
+        ts_buf_printf(&r->out, "%s row%s or name%s written just now: run it again in ten minutes\n",
+                      tsd_count_text(r->res.n_too_new, n[0]), tsd_plural(r->res.n_too_new),
+                      r->res.n_too_new == 1 ? " was" : "s were");
     if (!damage && r->res.n_too_new)
         ts_buf_str(&r->out, "clean as far as was looked\n");
     else if (!damage)

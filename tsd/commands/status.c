@@ -321,10 +321,11 @@ static void status_text(const json_t *root, struct ts_buf *out)
         char bytes[TSD_FIGURE_BYTES], points[TSD_FIGURE_BYTES];
         const char *kind = json_string_value(json_object_get(remote, "kind"));
         status_label(out, "remote");
-        (void)ts_buf_printf(out, "%s %s, not sent yet: %s points, %s\n", kind ? kind : "?",
+        (void)ts_buf_printf(out, "%s %s, not sent yet: %s point%s, %s\n", kind ? kind : "?",
                             json_is_true(json_object_get(remote, "reachable")) ? "answers"
                                                                                : "does not answer",
                             tsd_number_text(tsd_status_num(remote, "backlog_points", 0), points),
+                            tsd_status_num(remote, "backlog_points", 0) == 1 ? "" : "s",
                             tsd_bytes_text(tsd_status_num(remote, "backlog_bytes", 0), bytes));
     }
     tsd_status_list(json_object_get(root, "refused"), "Refused", "reason,example,when,count", 2,

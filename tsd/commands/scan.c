@@ -207,6 +207,8 @@ static int scan_remote(struct scan_cmd *s, struct ts_error *err)
     if (s->opts.form == TSD_SCAN_IMPORT && !tsd_args_has(s->answer.args, "import") &&
         !tsd_args_has(s->answer.args, "format"))
         ts_buf_str(&path, "&import");
+    if (tsd_args_has(s->answer.args, "delete"))
+        ts_buf_str(&path, "&delete");
     int rc = tsd_answer_remote(&s->answer, "GET", ts_buf_get(&path), NULL, err);
     ts_buf_release(&path);
     return rc;

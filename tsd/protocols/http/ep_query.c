@@ -213,6 +213,21 @@ static int scan_opts(struct tsd_job *job, struct tsd_scan_opts *opts, bool where
     return tsd_scan_opts_check(opts, where, err);
 }
 
+/* With delete the rows are printed before they are deleted: what would refuse that refuses the scan. */
+static int scan_may_delete(struct tsd_job *job, struct ts_error *err)
+{
+    struct tsd_req as = *tsd_job_req(job);
+    struct tsd_denial denial;
+    if (!tsd_req_flag(&as, "delete"))
+        return 0;
+    as.method = TSD_DELETE;
+    as.by_get = false;
+    if (tsd_access_endpoint(&as, tsd_endpoint_find(TS_SLICE_LIT("api/delete")), &denial))
+        return 0;
+    tsd_job_error_status(job, denial.status);
+    return ts_error_set(err, TS_EINVAL, "%s", denial.message);
+}
+
 int tsd_ep_scan(struct tsd_job *job, struct ts_error *err)
 {
     const struct tsd_req *req = tsd_job_req(job);
@@ -225,6 +240,7 @@ int tsd_ep_scan(struct tsd_job *job, struct ts_error *err)
             err, TS_EINVAL,
             "A scan shows rows of all series: leave out top, bottom, by, thin, figures and max_series");
     TS_TRY(scan_opts(job, &opts, spec.where.n > 0, err));
+    TS_TRY(scan_may_delete(job, err));
     tsd_query_begin_spec(job, &spec, NULL);
     return tsd_scan_run(req->d->store, &spec, &opts, tsd_job_limit(job), tsd_job_sink(job), err);
 }

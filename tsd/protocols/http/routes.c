@@ -80,7 +80,7 @@ const struct tsd_endpoint tsd_endpoints[] = {
      .flags = TSD_EP_STORES | TSD_EP_WRITER, .params = "details summary sync sync_timeout"},
     {"api/scan", "Rows of what a query chooses, or lines of import (import).", .job = tsd_ep_scan,
      .kind = TSD_JOB_LONG, .type = tsd_type_text, .reads = TSD_GET, .flags = TSD_EP_READS | TSD_EP_QUERY,
-     .params = "import keys first family prefix startkey stopkey limit after sample between format"},
+     .params = "import keys first family prefix startkey stopkey limit after sample between format delete"},
     {"api/search/*", "Series, names and annotations by what is said about them.", .run = tsd_ep_meta,
      .reads = TSD_GET | TSD_POST, .changes = TSD_PUT | TSD_DELETE | TSD_OTHER,
      .flags = TSD_EP_OVERRIDE | TSD_EP_READS, .params = "query m limit start_index use_meta allow_partial"},

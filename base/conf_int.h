@@ -14,7 +14,7 @@ void ts_conf__near_keys(struct ts_near *near, const struct ts_conf *c, bool othe
 const struct ts_conf_key *ts_conf__find(const struct ts_conf *c, const char *name);
 /** Is it a key that is ignored (ts_conf_pass_over)? */
 bool ts_conf__passed_over(const struct ts_conf *c, const char *name);
-/** Is it a key of this set, or of those that are passed over? */
+/** Is it a key of this set, or one that is ignored (ts_conf_pass_over)? */
 bool ts_conf__knows(const struct ts_conf *c, const char *name);
 /** Offer the names that OpenTSDB has for keys of this set. */
 void ts_conf__near_opentsdb(struct ts_near *near, const struct ts_conf *c);

@@ -6,13 +6,16 @@
  */
 #include "base/json.h"
 
+#include "base/json_memory.h"
 #include "base/near.h"
 #include "base/num.h"
 
 #include <math.h>
 
-#define JSON_MAX_UNKNOWN 100 /* members that nobody knows which are looked at */
-#define JSON_MAX_DEPTH   64  /* nesting that ts_json_load accepts; bounds jansson's recursion */
+#define JSON_MAX_UNKNOWN 100  /* members that nobody knows which are looked at */
+#define JSON_MAX_DEPTH   64   /* nesting that ts_json_load accepts; bounds jansson's recursion */
+#define JSON_VALUE_BYTES 140  /* memory of a value in a tree, but for its text */
+#define JSON_TEXT_BYTES  4096 /* of a text, however short it is */
 
 /* ---- out ---- */
 
@@ -277,12 +280,12 @@ int ts_json_no_memory(size_t n_bytes, struct ts_error *err)
 
 /* Nesting and number of values before any parsing, so that deep texts cost no stack and long ones no memory. Each value
  * but the first follows a comma or an opening bracket; an empty container counts twice, since it takes the memory of
- * several numbers. Other errors are left to the parser. */
-static int json_check_size(struct ts_slice text, struct ts_error *err)
+ * several numbers. Other errors are left to the parser. *out_bytes: memory that it needs at most. */
+static int json_check_size(struct ts_slice text, uint64_t *out_bytes, struct ts_error *err)
 {
     int depth = 0, line = 1;
     size_t n_values = 1;
-    size_t line_start = 0;
+    size_t line_start = 0, token = 0, longest = 0; /* where a token begins; the longest one */
     bool quoted = false;
     for (size_t i = 0; i < text.n; i++) {
         char c = text.p[i];
@@ -309,7 +312,13 @@ static int json_check_size(struct ts_slice text, struct ts_error *err)
         }
         if (n_values > json_max_values)
             return ts_json_too_large(err);
+        if (!quoted && memchr("\",:[]{}", c, 8)) {
+            longest = i - token > longest ? i - token : longest;
+            token = i;
+        }
     }
+    longest = text.n - token > longest ? text.n - token : longest;
+    *out_bytes = (uint64_t)n_values * JSON_VALUE_BYTES + text.n + 3 * (uint64_t)longest + JSON_TEXT_BYTES;
     return 0;
 }
 
@@ -317,8 +326,12 @@ int ts_json_load(struct ts_slice text, json_t **out, struct ts_error *err)
 {
     json_error_t why;
     *out = NULL;
-    TS_TRY(json_check_size(text, err));
+    uint64_t n_bytes = 0;
+    TS_TRY(json_check_size(text, &n_bytes, err));
+    if (ts_json__begin(n_bytes) < 0)
+        return ts_json_no_memory(text.n, err);
     *out = json_loadb(text.n ? text.p : "", text.n, JSON_DECODE_ANY, &why);
+    ts_json__end();
     if (!*out && (!why.text[0] || json_error_code(&why) == json_error_out_of_memory))
         return ts_json_no_memory(text.n, err);
     if (!*out)

@@ -85,6 +85,13 @@ int ts_json_too_large(struct ts_error *err);
 /** TS_ENOMEM for a body of n_bytes that finds no memory, with a text that names http_body_total_bytes. */
 int ts_json_no_memory(size_t n_bytes, struct ts_error *err);
 
+struct ts_budget;
+/** Count the memory of all trees in an account from now on, which outlives them; NULL: in none. Before threads start, or after they have ended, without a
+ * tree. */
+void ts_json_count_in(struct ts_budget *account);
+/** What this thread loads from now on belongs to a body that is small: others leave a quarter of the account to those. True at first. */
+void ts_json_small(bool small);
+
 #define TS_JSON_UNKNOWN_BYTES 256
 /* Unknown members of a document. */
 struct ts_json_unknown {
@@ -104,8 +111,9 @@ int ts_json_known(const json_t *object, const char *known, struct ts_json_unknow
                   struct ts_error *err);
 
 /** Parse text (at most 64 levels deep, duplicate keys: the last wins, NaN refused). *out is the caller's (json_decref).
- *  @return 0; TS_EPARSE with line and column; TS_ELIMIT: more than ts_json_max_values values
- *  Cost: two passes; memory see ts_json_set_max_values. */
+ *  @return 0; TS_EPARSE with line and column; TS_ELIMIT: more than ts_json_max_values values; TS_ENOMEM: the account of ts_json_count_in does not have
+ *  what the text can need at most: 140 bytes a value, its length, and three times that of its longest string
+ *  Cost: two passes. */
 int ts_json_load(struct ts_slice text, json_t **out, struct ts_error *err);
 
 #endif

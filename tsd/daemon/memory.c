@@ -6,12 +6,11 @@
  */
 #include "tsd/daemon/memory.h"
 
-#include "base/mem.h"
+#include "base/json.h"
 #include "base/time.h"
 #include "storage/store.h"
 #include "tsd/daemon/settings.h"
 
-#include <jansson.h>
 #include <malloc.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,7 +30,6 @@
 #define MEMORY_STORE_MOST (32 * MIB)
 #define MEMORY_LINE_BYTES 512
 #define MEMORY_RESERVED   16 /* at most 1 / 16 of the process is reserved for bodies, and as much for queries */
-#define MEMORY_JSON_SMALL 4 /* 1 / 4 of the trees' memory is for small bodies */
 
 struct memory_row {
     const char *name;        /* as /api/stats shows it */
@@ -323,41 +321,6 @@ int tsd_memory_no_body(struct tsd_memory *m, const struct ts_budget *account, st
 
 /* --- the allocator --- */
 
-static struct ts_budget *memory_json;        /* account of JSON trees; set before threads start */
-static _Thread_local bool memory_json_large; /* the thread makes the tree of a body that is not small */
-
-void tsd_memory_json_small(bool small)
-{
-    memory_json_large = !small;
-}
-
-static bool memory_json_take(size_t n)
-{
-    if (!memory_json_large || ts_budget_room(memory_json) >= memory_json->limit_bytes / MEMORY_JSON_SMALL + n)
-        return ts_budget_take(memory_json, n, NULL) == 0;
-    atomic_fetch_add_explicit(&memory_json->n_refused, 1, memory_order_relaxed);
-    return false;
-}
-
-/* jansson's malloc: NULL when the account is full, which it reports as "out of memory". */
-static void *memory_json_alloc(size_t n)
-{
-    void *p = ts_try_malloc(n);
-    size_t real = p ? malloc_usable_size(p) : 0;
-    if (p && !memory_json_take(real)) {
-        ts_free(p);
-        return NULL;
-    }
-    return p;
-}
-
-static void memory_json_free(void *p)
-{
-    if (p)
-        ts_budget_give(memory_json, malloc_usable_size(p));
-    ts_free(p);
-}
-
 /* A 256th of memory_limit, at most `most`: what a heap may waste. */
 static int memory_part(uint64_t limit_bytes, int most)
 {
@@ -367,8 +330,7 @@ static int memory_part(uint64_t limit_bytes, int most)
 
 void tsd_memory_setup_allocator(struct tsd_memory *m, const struct tsd_settings *set)
 {
-    memory_json = &m->accounts[TSD_MEM_JSON];
-    json_set_alloc_funcs(memory_json_alloc, memory_json_free);
+    ts_json_count_in(&m->accounts[TSD_MEM_JSON]);
     /* every arena keeps free memory of its own; fixed thresholds switch off glibc's, which grow to 32 MiB */
     uint64_t limit = set->memory_limit_bytes;
     int n_arenas = set->n_workers > 2 ? (int)set->n_workers + 2 : 4;
@@ -379,7 +341,7 @@ void tsd_memory_setup_allocator(struct tsd_memory *m, const struct tsd_settings 
 
 void tsd_memory_reset_allocator(void)
 {
-    json_set_alloc_funcs(ts_try_malloc, ts_free);
+    ts_json_count_in(NULL);
 }
 
 void tsd_memory_ended(struct tsd_memory *m, uint64_t peak_bytes)

@@ -114,9 +114,6 @@ void tsd_memory_shares_init(struct tsd_memory *m, struct tsd_memory_shares *shar
  * shares is NULL (a client without an internet address). */
 struct ts_budget *tsd_memory_share(struct tsd_memory *m, struct tsd_memory_shares *shares,
                                    enum tsd_shared account);
-/** Says whether the JSON trees that this thread makes from now on belong to a small body: large ones leave a
- * part of their account to small ones. */
-void tsd_memory_json_small(bool small);
 /**
  * Say why there is no memory for the body of a request: the client's share, the account of all bodies, or the
  * memory of the process is used up, and in the last case by what.

@@ -218,12 +218,45 @@ static void test_memory_limit__json_trees_are_counted_and_refused(void **state)
     /* large trees leave room for those of small bodies */
     json_t *small;
     assert_int_equal(ts_budget_take(&m.accounts[TSD_MEM_JSON], MIB / 4 * 3 / 4 * 3, NULL), 0);
-    tsd_memory_json_small(false);
+    ts_json_small(false);
     assert_true(ts_json_load(TS_SLICE_LIT("{\"a\":[1,2,3]}"), &small, &err) < 0);
-    tsd_memory_json_small(true);
+    ts_json_small(true);
     assert_int_equal(ts_json_load(TS_SLICE_LIT("{\"a\":[1,2,3]}"), &small, &err), 0);
     json_decref(small);
     tsd_memory_reset_allocator();
+}
+
+/* A text is loaded as it is or not at all, whatever its strings and its account: the parser must not meet a refusal within a string. */
+static void test_memory_limit__strings_are_whole_or_refused(void **state)
+{
+    struct ts_budget account;
+    size_t n_loaded = 0, n_refused = 0;
+    (void)state;
+    ts_budget_init(&account, "json", "http_body_total_bytes", NULL, 3 * MIB / 2);
+    ts_json_count_in(&account);
+    for (size_t n = 1; n < 2 * MIB; n += n / 4 + 1) {
+        struct ts_error err = {0};
+        json_t *tree = NULL;
+        struct ts_buf b;
+        ts_buf_init(&b, 0);
+        ts_buf_str(&b, "{\"a\":\"");
+        for (size_t i = 0; i < n; i++)
+            ts_buf_char(&b, (char)('a' + i % 26));
+        ts_buf_str(&b, "\"}");
+        int rc = ts_json_load(ts_buf_get(&b), &tree, &err);
+        ts_buf_release(&b);
+        n_loaded += rc == 0;
+        n_refused += rc < 0;
+        if (rc < 0)
+            assert_int_equal(rc, TS_ENOMEM);
+        else
+            assert_int_equal(json_string_length(json_object_get(tree, "a")), n);
+        json_decref(tree);
+        assert_int_equal(atomic_load(&account.used_bytes), 0);
+        assert_true(atomic_load(&account.peak_bytes) <= account.limit_bytes);
+    }
+    assert_true(n_loaded > 20 && n_refused > 3);
+    ts_json_count_in(NULL);
 }
 
 static void test_memory_limit__large_uses_are_followed_by_one_trim(void **state)
@@ -376,6 +409,7 @@ int main(void)
         CASE(test_memory_limit__growth_leaves_the_part_of_clients_alone),
         CASE(test_memory_limit__bodies_have_a_reserve),
         CASE(test_memory_limit__json_trees_are_counted_and_refused),
+        CASE(test_memory_limit__strings_are_whole_or_refused),
         CASE(test_memory_limit__what_a_store_holds_is_measured),
         CASE(test_memory_limit__large_uses_are_followed_by_one_trim),
     };

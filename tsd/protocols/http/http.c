@@ -7,6 +7,7 @@
 #include "tsd/protocols/http/http.h"
 
 #include "base/cut.h"
+#include "base/json.h"
 #include "base/near.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -247,7 +248,7 @@ static void http_route(struct tsd_req *req, struct http_conn *hc)
     else if (tsd_req_params_known(req, e, &err) < 0)
         tsd_reply_error(req, 400, err.text, NULL);
     else if (http_inflate(req, hc)) {
-        tsd_memory_json_small(req->body.n <= TSD_REQ_SMALL_BYTES);
+        ts_json_small(req->body.n <= TSD_REQ_SMALL_BYTES);
         http_answer(req, e);
     }
 }

@@ -8,6 +8,7 @@
 #include "tsd/protocols/http/job.h"
 
 #include "base/fs.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "tsd/protocols/http/job_int.h"
@@ -430,7 +431,7 @@ static void job_task(void *arg)
     struct tsd_job *job = arg;
     struct tsd_worker *w = job->req->w;
     atomic_store_explicit(&job->begun, true, memory_order_relaxed); /* a hint: the schedule knows */
-    tsd_memory_json_small(job->req->body.n <= TSD_REQ_SMALL_BYTES);
+    ts_json_small(job->req->body.n <= TSD_REQ_SMALL_BYTES);
     struct sto_catalog *cat = sto_store_catalog(job->req->d->store);
     unsigned reads = sto_catalog_read_begin(cat); /* series that it finds stay where they are */
     job_work(job);

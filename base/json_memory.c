@@ -1,0 +1,95 @@
+/*
+ * json_memory.c - counts the memory of JSON trees in an account.
+ *
+ * jansson's lexer ignores that memory is refused while it saves a string: text is missing in the value, or is read and written beyond the end of its
+ * buffer (jansson 2.14, lex_save and lex_scan_string of src/load.c). So what a text can need at most is taken from the account before it is loaded,
+ * and nothing is refused meanwhile; what was not needed is given back afterwards. Outside of loading, allocations may be refused.
+ *
+ * Threads    one text at a time per thread
+ */
+#include "base/json_memory.h"
+
+#include "base/budget.h"
+#include "base/json.h"
+#include "base/mem.h"
+
+#include <malloc.h>
+
+#define SMALL_PART 4 /* 1 / 4 of the account is for small bodies */
+
+static struct ts_budget *account; /* set before threads start */
+static _Thread_local bool is_large;
+static _Thread_local bool loads;
+static _Thread_local uint64_t n_left; /* bytes that were taken for the text and are not used */
+
+void ts_json_small(bool small)
+{
+    is_large = !small;
+}
+
+static int take(uint64_t n_bytes)
+{
+    if (!is_large || ts_budget_room(account) >= account->limit_bytes / SMALL_PART + n_bytes)
+        return ts_budget_take(account, n_bytes, NULL);
+    atomic_fetch_add_explicit(&account->n_refused, 1, memory_order_relaxed);
+    return TS_ELIMIT;
+}
+
+int ts_json__begin(uint64_t n_bytes)
+{
+    if (!account)
+        return 0;
+    TS_TRY(take(n_bytes));
+    n_left = n_bytes;
+    loads = true;
+    return 0;
+}
+
+void ts_json__end(void)
+{
+    if (loads)
+        ts_budget_give(account, n_left);
+    n_left = 0;
+    loads = false;
+}
+
+/* A part of what was taken for the text is used; more than that is counted, but not refused. */
+static void use(uint64_t n_bytes)
+{
+    uint64_t n_more = n_bytes > n_left ? n_bytes - n_left : 0;
+    n_left -= n_bytes - n_more;
+    ts_budget_force(account, n_more);
+}
+
+/* jansson's malloc: NULL when the account is full, which it reports as "out of memory". */
+static void *json_alloc(size_t n)
+{
+    void *p = loads ? ts_xmalloc(n) : ts_try_malloc(n);
+    size_t real = p ? malloc_usable_size(p) : 0;
+    if (p && loads) {
+        use(real);
+    } else if (p && take(real) < 0) {
+        ts_free(p);
+        return NULL;
+    }
+    return p;
+}
+
+static void json_free(void *p)
+{
+    size_t real = p ? malloc_usable_size(p) : 0;
+    if (loads)
+        n_left += real;
+    else if (p)
+        ts_budget_give(account, real);
+    ts_free(p);
+}
+
+void ts_json_count_in(struct ts_budget *b)
+{
+    account = b;
+    if (b)
+        json_set_alloc_funcs(json_alloc, json_free);
+    else
+        json_set_alloc_funcs(ts_try_malloc, ts_free);
+}

@@ -160,9 +160,9 @@ static void test_remote_tables__wrong_requests(void **state)
     want.split = STO_HBASE_SPLIT_KEYS;
     want.keys = keys;
     want.n_keys = 2;
-    plan_fails("split key 2");
+    plan_fails("the split key 62 is not above 62");
     keys[0] = TS_SLICE_LIT("");
-    plan_fails("split key 1 has 0 bytes");
+    plan_fails("has 0 bytes, but it must have 1 to");
     want = STO_HBASE_CREATE_DEFAULT;
     want.names.tree = "tsdb";
     plan_fails("hbase_data_table and hbase_tree_table");

@@ -112,7 +112,7 @@ int ts_json_known(const json_t *object, const char *known, struct ts_json_unknow
 
 /** Parse text (at most 64 levels deep, duplicate keys: the last wins, NaN refused). *out is the caller's (json_decref).
  *  @return 0; TS_EPARSE with line and column; TS_ELIMIT: more than ts_json_max_values values; TS_ENOMEM: the account of ts_json_count_in does not have
- *  what the text can need at most: 140 bytes a value, its length, and three times that of its longest string
+ *  what the text can need at most (it may be tried again): 140 bytes a value, its length, and three times that of its longest string
  *  Cost: two passes. */
 int ts_json_load(struct ts_slice text, json_t **out, struct ts_error *err);
 

@@ -3,7 +3,8 @@
  *
  * jansson's lexer ignores that memory is refused while it saves a string: text is missing in the value, or is read and written beyond the end of its
  * buffer (jansson 2.14, lex_save and lex_scan_string of src/load.c). So what a text can need at most is taken from the account before it is loaded,
- * and nothing is refused meanwhile; what was not needed is given back afterwards. Outside of loading, allocations may be refused.
+ * and nothing is refused meanwhile; what was not needed is given back afterwards. What is made of a tree later, which is no larger than the tree, is counted
+ * and not refused either, or a member would be missing in it.
  *
  * Threads    one text at a time per thread
  */
@@ -53,7 +54,7 @@ void ts_json__end(void)
     loads = false;
 }
 
-/* A part of what was taken for the text is used; more than that is counted, but not refused. */
+/* A part of what was taken for a text is used; more than that is counted, but not refused. */
 static void use(uint64_t n_bytes)
 {
     uint64_t n_more = n_bytes > n_left ? n_bytes - n_left : 0;
@@ -61,17 +62,10 @@ static void use(uint64_t n_bytes)
     ts_budget_force(account, n_more);
 }
 
-/* jansson's malloc: NULL when the account is full, which it reports as "out of memory". */
 static void *json_alloc(size_t n)
 {
-    void *p = loads ? ts_xmalloc(n) : ts_try_malloc(n);
-    size_t real = p ? malloc_usable_size(p) : 0;
-    if (p && loads) {
-        use(real);
-    } else if (p && take(real) < 0) {
-        ts_free(p);
-        return NULL;
-    }
+    void *p = ts_xmalloc(n);
+    use(malloc_usable_size(p));
     return p;
 }
 

@@ -48,7 +48,7 @@ int sto_hbase_document_write(const struct sto_hbase_field *fields, const json_t 
  * @param out  [out] owned by the caller (json_decref); NULL after an error
  * @return 0
  *         TS_ECORRUPT  it is no JSON object, or a member has another type; one sentence in err
- *         TS_ELIMIT    it has too many values (ts_json_load)
+ *         TS_ELIMIT    it has too many values, or there is no memory for it now (ts_json_load)
  */
 int sto_hbase_document_parse(const struct sto_hbase_field *fields, struct ts_slice text, json_t **out,
                              struct ts_error *err);

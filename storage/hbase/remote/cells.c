@@ -148,7 +148,8 @@ int sto_hbase__cell_get(struct sto_remote *r, struct ts_slice key, const struct 
 static int make_change(struct cell_call *c, struct ts_slice record, struct ts_slice document)
 {
     struct ts_slice table = ts_slice_str(c->place.table);
-    size_t at = c->exists ? c->at : sto_hbase__place_for(&c->place, record);
+    int at = c->exists ? (int)c->at : sto_hbase__place_for(&c->place, record);
+    TS_TRY(at);
     struct sto_thrift_check check = {.row = row_of(c),
                                      .family = c->place.family,
                                      .qualifier = c->place.qualifier[at],

@@ -41,8 +41,8 @@ struct sto_hbase__place {
  */
 int sto_hbase__place_of(struct sto_hbase *h, struct sto_hbase_session *s, struct ts_slice key,
                         enum sto_remote_lookup what, struct sto_hbase__place *out, struct ts_error *err);
-/** Which qualifier of a place a record is written to, if it is not there yet: that of its startTime. */
-size_t sto_hbase__place_for(const struct sto_hbase__place *p, struct ts_slice record);
+/** Which qualifier of a place a record is written to, if it is not there yet: that of its startTime; empty: 0. Errors of sto_hbase__record_load. */
+int sto_hbase__place_for(const struct sto_hbase__place *p, struct ts_slice record);
 
 /** Append OpenTSDB's document for a record. TS_EINVAL with one sentence. */
 int sto_hbase__document_of_record(const struct sto_hbase__place *p, struct ts_slice record,

@@ -107,11 +107,12 @@ int sto_hbase__record_load(struct ts_slice record, json_t **out, struct ts_error
     return rc == TS_EPARSE ? ts_error_set(err, TS_EINVAL, "the value of a cell is no JSON") : rc;
 }
 
-size_t sto_hbase__place_for(const struct sto_hbase__place *p, struct ts_slice record)
+int sto_hbase__place_for(const struct sto_hbase__place *p, struct ts_slice record)
 {
     json_t *root;
-    if (p->n_qualifiers < 2 || sto_hbase__record_load(record, &root, NULL) < 0)
+    if (p->n_qualifiers < 2 || record.n == 0)
         return 0;
+    TS_TRY(sto_hbase__record_load(record, &root, NULL));
     bool is_ms = json_integer_value(json_object_get(root, "startTime")) > UINT32_MAX;
     json_decref(root);
     return is_ms;

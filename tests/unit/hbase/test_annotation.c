@@ -3,6 +3,8 @@
  */
 #include "tests/unit/hbase/t_hbase.h"
 
+#include "base/budget.h"
+#include "base/json.h"
 #include "storage/hbase/annotation.h"
 
 static void expect_place(int64_t start, uint32_t base_s, const char *qualifier)
@@ -108,12 +110,36 @@ static void test_annotation__broken_documents_are_reported(void **state)
     json_decref(document);
 }
 
+/* A document for which there is no memory now is not taken for a damaged one, which would be left out or replaced; and one that was loaded can be changed,
+ * however full the account is. */
+static void test_annotation__short_memory_damages_no_document(void **state)
+{
+    struct ts_budget account;
+    struct ts_error err = {0};
+    json_t *document = NULL;
+    const struct ts_slice text = TS_SLICE_LIT("{\"description\":\"x\",\"startTime\":1356998400}");
+    (void)state;
+    ts_budget_init(&account, "json", "http_body_total_bytes", NULL, 1 << 20);
+    ts_json_count_in(&account);
+    ts_budget_force(&account, 1 << 20);
+    assert_int_equal(sto_hbase_document_parse(sto_hbase_annotation_fields, text, &document, &err), TS_ELIMIT);
+    ts_budget_give(&account, 1 << 20);
+    assert_int_equal(sto_hbase_document_parse(sto_hbase_annotation_fields, text, &document, &err), 0);
+    ts_budget_force(&account, 1 << 20);
+    assert_int_equal(json_object_set_new(document, "notes", json_string("y")), 0);
+    assert_string_equal(json_string_value(json_object_get(document, "notes")), "y");
+    json_decref(document);
+    assert_int_equal(atomic_load(&account.used_bytes), 1 << 20);
+    ts_json_count_in(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_annotation__places_are_those_of_opentsdb),
         cmocka_unit_test(test_annotation__documents_keep_their_bytes),
         cmocka_unit_test(test_annotation__broken_documents_are_reported),
+        cmocka_unit_test(test_annotation__short_memory_damages_no_document),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

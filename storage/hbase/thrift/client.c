@@ -164,7 +164,7 @@ static int connect_any(struct sto_thrift_client *c, struct sto_thrift_wait wait,
     for (size_t i = 0; i < c->opts.n_gateways && rc < 0; i++) {
         if (ts_clock_mono_ns() >= wait.until_ns)
             return ts_error_set(err, TS_ETIMEOUT,
-                                i == 0 ? "the deadline passed before a request to HBase could be sent"
+                                i == 0 ? "no request to HBase could be sent before the deadline"
                                        : "no HBase gateway was reached before the deadline");
         rc = connect_one(c, wait, &failed);
         if (rc == TS_ECANCELLED)

@@ -312,7 +312,7 @@ static int json_check_size(struct ts_slice text, uint64_t *out_bytes, struct ts_
         }
         if (n_values > json_max_values)
             return ts_json_too_large(err);
-        if (!quoted && memchr("\",:[]{}", c, 8)) {
+        if (!quoted && memchr("\",:[]{}", c, 7)) {
             longest = i - token > longest ? i - token : longest;
             token = i;
         }

@@ -489,6 +489,7 @@ void sto_ship__free(struct sto_engine *e)
     pthread_mutex_destroy(&s->wake_mu);
     pthread_mutex_destroy(&s->sent_mu);
     ts_free(s->sent);
+    ts_free(s->with_sums.marks);
     pthread_cond_destroy(&s->wake);
     ts_free(s);
 }

@@ -84,6 +84,8 @@ struct sto_shipper {
     pthread_mutex_t sent_mu;      /* for the following */
     struct sto_ship__sent *sent;  /* of memstores, after the last pass; owned */
     size_t n_sent;
+    struct sto_mark_list
+        with_sums;      /* marks after the last pass, and those of hours that wait only for sums; owned */
     int64_t since_ms;   /* wall clock: what was accepted before it is shipped, but for hours that are held */
     int64_t failing_ms; /* time of the first error since a pass has succeeded; 0: none; under sent_mu */
     struct ts_error last; /* the last error; under sent_mu */

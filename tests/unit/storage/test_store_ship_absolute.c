@@ -41,6 +41,40 @@ static void test_ship_absolute__without_an_older_value(void **state)
     ship_end_settled(&b);
 }
 
+/* The mark of the hour waits until the sum is in a file; what is said to be left does not. */
+static void test_ship_absolute__nothing_is_left_once_sums_are_sent(void **state)
+{
+    (void)state;
+    struct ship_both b;
+    ship_begin_shipped(&b, 10);
+    ship_add(&b, 0, T0, 5);
+    ship_flush(b.st);
+    assert_int_equal(ship_stat(b.st, "ship.backlog_points"), 1);
+    ship_all(b.st);
+    r_expect_metric(b.r, "m0", "m0 host=h0 @0 0:15\n");
+    assert_int_equal(ship_stat(b.st, "ship.held_hours"), 1);
+    assert_int_equal(ship_stat(b.st, "ship.backlog_points"), 0);
+    ship_put(&b, 2, T0, 6); /* of the same hour, in the file of the sum */
+    ship_turn(b.st);
+    assert_int_equal(ship_stat(b.st, "ship.backlog_points"), 1);
+    sto_memory_remote_set_unreachable(b.r, true);
+    ship_flush(b.st);
+    (void)sto_ship(b.st, NULL);
+    assert_true(ship_stat(b.st, "ship.backlog_points") > 0);
+    sto_memory_remote_set_unreachable(b.r, false);
+    ship_all(b.st);
+    assert_int_equal(ship_stat(b.st, "ship.held_hours"), 0);
+    assert_int_equal(ship_stat(b.st, "ship.backlog_points"), 0);
+    ship_add(&b, 0, T0, 5); /* the remote store cannot say what it adds to */
+    assert_int_equal(sto_drop_shipped(b.st, STO_MAX_TS_MS, NULL), 0);
+    ship_flush(b.st);
+    sto_memory_remote_set_unreachable(b.r, true);
+    (void)sto_ship(b.st, NULL);
+    assert_true(ship_stat(b.st, "ship.backlog_points") > 0);
+    sto_memory_remote_set_unreachable(b.r, false);
+    ship_end_settled(&b);
+}
+
 /* What another program has written meanwhile is what is added to. */
 static void test_ship_absolute__upon_what_another_writer_has_put(void **state)
 {
@@ -236,6 +270,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ship_absolute__from_memory_at_once),
         cmocka_unit_test(test_ship_absolute__without_an_older_value),
+        cmocka_unit_test(test_ship_absolute__nothing_is_left_once_sums_are_sent),
         cmocka_unit_test(test_ship_absolute__upon_what_another_writer_has_put),
         cmocka_unit_test(test_ship_absolute__deletes_between),
         cmocka_unit_test(test_ship_absolute__a_row_that_is_too_large),

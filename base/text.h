@@ -1,5 +1,5 @@
 /*
- * text.h - slices in messages, and compared whatever their case or by a pattern.
+ * text.h - slices and numbers of things in messages; slices compared whatever their case or by a pattern.
  *
  * Threads    pure functions
  * Not here   slices and buffers (buf.h), splitting at a character (cut.h)
@@ -15,6 +15,11 @@
 /* Both arguments of "%.*s": the slice S, of which at most MAX bytes are shown. S is evaluated three times. */
 #define TS_SHOWN(S, MAX) (int)((S).n < (MAX) ? (S).n : (MAX)), (S).p
 
+/** What a noun has behind so many: "", if it is one, otherwise "s". Static text. */
+static inline const char *ts_plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
 /** Same letters as a C string, whatever their case? ASCII only. */
 static inline bool ts_slice_is_nocase(struct ts_slice s, const char *word)
 {

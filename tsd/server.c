@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/openfiles.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "collectors/collect.h"
 #include "query/execution/internal_metric.h"
@@ -111,7 +112,7 @@ static int server_check_descriptors(unsigned n_workers, struct ts_error *err)
         err, TS_ELIMIT,
         "only %llu open files are allowed, and a daemon with %u worker%s needs at least %llu: "
         "raise the limit (LimitNOFILE, ulimit -Hn) or lower workers",
-        (unsigned long long)limit, n_workers, n_workers == 1 ? "" : "s", (unsigned long long)least);
+        (unsigned long long)limit, n_workers, ts_plural(n_workers), (unsigned long long)least);
 }
 
 /* What whoever started the daemon should know. */

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/lineread.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "collectors/core/emit.h"
 #include "collectors/core/fields.h"
@@ -130,7 +131,7 @@ static int put_text(void *arg, struct ts_slice lines, uint32_t n_points, bool du
 /* "1 line", "2 lines". */
 static void count_say(struct ts_buf *out, uint64_t n, const char *what)
 {
-    ts_buf_printf(out, "%" PRIu64 " %s%s", n, what, n == 1 ? "" : "s");
+    ts_buf_printf(out, "%" PRIu64 " %s%s", n, what, ts_plural(n));
 }
 
 static void end_say(struct try *t)

@@ -149,16 +149,16 @@ static void say_copied(const struct tsd_copy *c)
     tsd_count_text(c->n_points, points);
     tsd_count_text(s > 0 ? (uint64_t)((double)c->n_points / s) : 0, rate);
     tsd_say("copied %s point%s in %.2f s (%s points/s), %llu histogram%s and %llu annotation%s", points,
-            tsd_plural(c->n_points), s, rate, (unsigned long long)c->n_histograms,
-            tsd_plural(c->n_histograms), (unsigned long long)c->n_notes, tsd_plural(c->n_notes));
+            ts_plural(c->n_points), s, rate, (unsigned long long)c->n_histograms, ts_plural(c->n_histograms),
+            (unsigned long long)c->n_notes, ts_plural(c->n_notes));
     if (c->n_refused_notes)
         tsd_say("%llu annotation%s not copied", (unsigned long long)c->n_refused_notes,
                 c->n_refused_notes == 1 ? " was" : "s were");
     tsd_say("metadata of names and series, and trees, are not copied");
     if (c->refused.n_rows)
         tsd_say("%llu point%s of %llu row%s %s not copied; %llu row%s listed",
-                (unsigned long long)c->refused.n_points, tsd_plural(c->refused.n_points),
-                (unsigned long long)c->refused.n_rows, tsd_plural(c->refused.n_rows),
+                (unsigned long long)c->refused.n_points, ts_plural(c->refused.n_points),
+                (unsigned long long)c->refused.n_rows, ts_plural(c->refused.n_rows),
                 c->refused.n_points == 1 ? "was" : "were", (unsigned long long)c->refused.n_listed,
                 c->refused.n_listed == 1 ? " is" : "s are");
 }

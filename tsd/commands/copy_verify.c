@@ -239,8 +239,8 @@ static void say_result(const struct tsd_copy *c, const struct report *r)
     tsd_count_text(r->n[POINTS], points);
     tsd_count_text(s > 0 ? (uint64_t)((double)r->n[POINTS] / s) : 0, rate);
     tsd_say("compared %s point%s in %.2f s (%s points/s), and %llu histogram%s", points,
-            tsd_plural(r->n[POINTS]), s, rate, (unsigned long long)r->n[HISTOGRAMS],
-            tsd_plural(r->n[HISTOGRAMS]));
+            ts_plural(r->n[POINTS]), s, rate, (unsigned long long)r->n[HISTOGRAMS],
+            ts_plural(r->n[HISTOGRAMS]));
     if (!same_notes(r))
         tsd_say("annotations differ: HBase has %llu, %s has %llu", (unsigned long long)r->hbase.n, c->dir,
                 (unsigned long long)r->folder.n);
@@ -249,10 +249,10 @@ static void say_result(const struct tsd_copy *c, const struct report *r)
                 (unsigned long long)r->hbase.n, r->hbase.n == 1 ? " is" : "s are");
     if (r->n_different)
         tsd_say("%llu of %llu day%s of metrics differ%s", (unsigned long long)r->n_different,
-                (unsigned long long)n_days, tsd_plural(n_days), r->n_different == 1 ? "s" : "");
+                (unsigned long long)n_days, ts_plural(n_days), r->n_different == 1 ? "s" : "");
     else
         tsd_say("%s%llu day%s of %zu metric%s %s the same on both sides", n_days == 1 ? "" : "all ",
-                (unsigned long long)n_days, tsd_plural(n_days), c->n_names, tsd_plural(c->n_names),
+                (unsigned long long)n_days, ts_plural(n_days), c->n_names, ts_plural(c->n_names),
                 n_days == 1 ? "is" : "are");
 }
 
@@ -285,7 +285,7 @@ int tsd_copy_verify(struct tsd_copy *c, bool *out_same, struct ts_error *err)
         r.n_different == 0 && same_notes(&r) && (c->to_hbase || say_left_out(c, &left)) && n_rollups == 0;
     if (n_rollups)
         tsd_say("%llu point%s of rollups %s not copied: rollups and rollups_config do not name the tables",
-                (unsigned long long)n_rollups, tsd_plural(n_rollups), n_rollups == 1 ? "was" : "were");
+                (unsigned long long)n_rollups, ts_plural(n_rollups), n_rollups == 1 ? "was" : "were");
     return 0;
 }
 
@@ -327,12 +327,12 @@ static int plan_out(struct tsd_copy *c, struct ts_slice metric, struct ts_buf *o
         print_day(p.days.list[0].day, out);
         ts_buf_str(out, " to ");
         print_day(p.days.list[p.days.n - 1].day, out);
-        ts_buf_printf(out, "\t%zu day%s\t%llu point%s\n", p.days.n, tsd_plural(p.days.n),
-                      (unsigned long long)n_points, tsd_plural(n_points));
+        ts_buf_printf(out, "\t%zu day%s\t%llu point%s\n", p.days.n, ts_plural(p.days.n),
+                      (unsigned long long)n_points, ts_plural(n_points));
     }
     if (rc == 0 && p.n_histograms)
         ts_buf_printf(out, "%.*s (histograms)\t%llu histogram%s\n", (int)metric.n, metric.p,
-                      (unsigned long long)p.n_histograms, tsd_plural(p.n_histograms));
+                      (unsigned long long)p.n_histograms, ts_plural(p.n_histograms));
     tsd_copy_days_release(&p.days);
     return rc;
 }

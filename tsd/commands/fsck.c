@@ -13,6 +13,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "storage/store.h"
 #include "tsd/commands/hbase.h"
@@ -180,7 +181,7 @@ static void put_text_summary(struct ts_buf *b, const struct sto_fsck_result *res
                    res->repaired ? "clean, and what lay behind a torn place is in files now\n" : "clean\n");
     else if (!res->repaired)
         ts_buf_printf(b, "%" PRIu64 " damaged place%s; run it again with --repair\n", res->n_damage,
-                      res->n_damage == 1 ? "" : "s");
+                      ts_plural(res->n_damage));
     else if (res->n_left)
         ts_buf_printf(b, "repaired, but %" PRIu64 " damaged place%s left\n", res->n_left,
                       res->n_left == 1 ? " is" : "s are");

@@ -229,7 +229,7 @@ static void put_advice(struct run *r, uint64_t damage, uint64_t left)
         {0, "no option"},
     };
     ts_buf_printf(&r->out, "%s%" PRIu64 " fault%s", damage > left ? "repaired, but " : "", left,
-                  left == 1 ? "" : "s");
+                  ts_plural(left));
     if (r->opts.fixes)
         ts_buf_str(&r->out, left == 1 ? " is left" : " are left");
     const char *between = "; ";
@@ -257,21 +257,21 @@ static void put_text_summary(struct run *r)
     if (r->quiet)
         return;
     ts_buf_printf(&r->out, "%s name%s, %s row%s, %s cell%s, %s point%s, %s annotation%s",
-                  tsd_count_text(r->res.n_names, n[0]), tsd_plural(r->res.n_names),
-                  tsd_count_text(r->res.n_rows, n[1]), tsd_plural(r->res.n_rows),
-                  tsd_count_text(r->res.n_cells, n[2]), tsd_plural(r->res.n_cells),
-                  tsd_count_text(r->res.n_points, n[3]), tsd_plural(r->res.n_points),
-                  tsd_count_text(r->res.n_annotations, n[4]), tsd_plural(r->res.n_annotations));
+                  tsd_count_text(r->res.n_names, n[0]), ts_plural(r->res.n_names),
+                  tsd_count_text(r->res.n_rows, n[1]), ts_plural(r->res.n_rows),
+                  tsd_count_text(r->res.n_cells, n[2]), ts_plural(r->res.n_cells),
+                  tsd_count_text(r->res.n_points, n[3]), ts_plural(r->res.n_points),
+                  tsd_count_text(r->res.n_annotations, n[4]), ts_plural(r->res.n_annotations));
     if (r->has_rollups)
         ts_buf_printf(&r->out, ", %s rollup%s", tsd_count_text(r->res.n_rollups, n[0]),
-                      tsd_plural(r->res.n_rollups));
+                      ts_plural(r->res.n_rollups));
     ts_buf_char(&r->out, '\n');
     if (r->opts.fixes & STO_HBASE_COMPACT)
         ts_buf_printf(&r->out, "%s row%s became one column\n", tsd_count_text(r->res.n_compacted, n[0]),
-                      tsd_plural(r->res.n_compacted));
+                      ts_plural(r->res.n_compacted));
     if (r->res.n_too_new)
         ts_buf_printf(&r->out, "%s row%s or name%s written just now: run it again in ten minutes\n",
-                      tsd_count_text(r->res.n_too_new, n[0]), tsd_plural(r->res.n_too_new),
+                      tsd_count_text(r->res.n_too_new, n[0]), ts_plural(r->res.n_too_new),
                       r->res.n_too_new == 1 ? " was" : "s were");
     if (!damage && r->res.n_too_new)
         ts_buf_str(&r->out, "clean as far as was looked\n");

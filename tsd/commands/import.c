@@ -7,6 +7,7 @@
 #include "tsd/commands/import.h"
 
 #include "base/num.h"
+#include "base/text.h"
 #include "tsd/commands/client.h"
 #include "tsd/commands/importbulk.h"
 #include "tsd/commands/importformat.h"
@@ -267,10 +268,10 @@ static void import_report(struct tsd_import *im)
         tsd_say("%s point%s replaced", tsd_count_text(im->n_replaced, listed),
                 im->n_replaced == 1 ? " was" : "s were");
     if (im->points_to == &tsd_import_dry)
-        tsd_say("%s point%s would be stored; this was a dry run", points, im->n_points == 1 ? "" : "s");
+        tsd_say("%s point%s would be stored; this was a dry run", points, ts_plural(im->n_points));
     else if (im->replaced ||
              !tsd_args_has(im->args, "series")) /* of a replacement all is stored or nothing */
-        tsd_say("%s point%s in %.2f s (%s points/s)", points, im->n_points == 1 ? "" : "s", s, rate);
+        tsd_say("%s point%s in %.2f s (%s points/s)", points, ts_plural(im->n_points), s, rate);
 }
 
 int tsd_import_files(struct tsd_import *im, const struct tsd_import_to *to)

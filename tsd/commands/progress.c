@@ -106,8 +106,3 @@ void tsd_progress_clear(struct tsd_progress *p)
     fflush(stderr);
     p->drawn = false;
 }
-
-const char *tsd_plural(uint64_t n)
-{
-    return n == 1 ? "" : "s";
-}

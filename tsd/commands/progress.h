@@ -33,7 +33,5 @@ double tsd_progress_s(const struct tsd_progress *p);
 size_t tsd_progress_line(const struct tsd_progress *p, double seconds, size_t width, char *out, size_t cap);
 /** 1234567 as "1,234,567". Returns out (32 bytes are enough). */
 char *tsd_count_text(uint64_t n, char *out);
-/** What a noun has behind so many: "", if it is one, otherwise "s". Static text. */
-const char *tsd_plural(uint64_t n);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/cut.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "tsd/commands/answer.h"
 #include "tsd/commands/csvread.h"
@@ -326,7 +327,7 @@ static void status_text(const json_t *root, struct ts_buf *out)
                             json_is_true(json_object_get(remote, "reachable")) ? "answers"
                                                                                : "does not answer",
                             tsd_number_text(tsd_status_num(remote, "backlog_points", 0), points),
-                            tsd_plural((uint64_t)tsd_status_num(remote, "backlog_points", 0)),
+                            ts_plural((uint64_t)tsd_status_num(remote, "backlog_points", 0)),
                             tsd_bytes_text(tsd_status_num(remote, "backlog_bytes", 0), bytes));
     }
     tsd_status_list(json_object_get(root, "refused"), "Refused", "reason,example,when,count", 2,

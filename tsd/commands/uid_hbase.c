@@ -194,7 +194,7 @@ static int uid_grep(struct run *r, struct ts_error *err)
             err, TS_ECORRUPT,
             "what HBase's table has of %zu more name%s that match%s is no id; tsd uid fsck --hbase "
             "lists damage",
-            r->n_damaged, tsd_plural(r->n_damaged), r->n_damaged == 1 ? "es" : "");
+            r->n_damaged, ts_plural(r->n_damaged), r->n_damaged == 1 ? "es" : "");
     return rc < 0 || n_found ? rc : ts_error_set(err, TS_ENOTFOUND, "no name matches %s", word);
 }
 
@@ -319,10 +319,9 @@ static int uid_fsck(struct run *r, struct ts_error *err)
             n += res.n_found[i];
             left += res.n_found[i] - res.n_fixed[i];
         }
-    ts_buf_printf(&r->out, "%llu name%s analyzed\n", (unsigned long long)res.n_names,
-                  tsd_plural(res.n_names));
+    ts_buf_printf(&r->out, "%llu name%s analyzed\n", (unsigned long long)res.n_names, ts_plural(res.n_names));
     if (n)
-        ts_buf_printf(&r->out, "%llu error%s found.\n", (unsigned long long)n, tsd_plural(n));
+        ts_buf_printf(&r->out, "%llu error%s found.\n", (unsigned long long)n, ts_plural(n));
     else
         ts_buf_str(&r->out, "No errors found.\n");
     if (res.n_too_new)
@@ -345,7 +344,7 @@ static int uid_metasync(struct run *r, struct ts_error *err)
 {
     struct sto_hbase_metadata_counts n = {0};
     int rc = sto_hbase_metasync(r->t.remote, &r->t.call, &n, err);
-    ts_buf_printf(&r->out, "%llu row%s read\n", (unsigned long long)n.n_rows, tsd_plural(n.n_rows));
+    ts_buf_printf(&r->out, "%llu row%s read\n", (unsigned long long)n.n_rows, ts_plural(n.n_rows));
     put_count(r, n.n_names, "names got metadata");
     put_count(r, n.n_series, "series got metadata");
     put_count(r, n.n_counters, "series got a counter");
@@ -360,7 +359,7 @@ static int uid_metapurge(struct run *r, struct ts_error *err)
 {
     struct sto_hbase_metadata_counts n = {0};
     int rc = sto_hbase_metapurge(r->t.remote, &r->t.call, &n, err);
-    ts_buf_printf(&r->out, "%llu cell%s deleted\n", (unsigned long long)n.n_deleted, tsd_plural(n.n_deleted));
+    ts_buf_printf(&r->out, "%llu cell%s deleted\n", (unsigned long long)n.n_deleted, ts_plural(n.n_deleted));
     return rc;
 }
 
@@ -387,7 +386,7 @@ static int uid_treepurge(struct run *r, struct ts_error *err)
     uint16_t tree = 0;
     TS_TRY(take_tree(r->words[0], &tree, err));
     int rc = sto_hbase_treepurge(r->t.remote, tree, r->n_words > 1, &r->t.call, &n, err);
-    ts_buf_printf(&r->out, "%llu cell%s deleted\n", (unsigned long long)n.n_deleted, tsd_plural(n.n_deleted));
+    ts_buf_printf(&r->out, "%llu cell%s deleted\n", (unsigned long long)n.n_deleted, ts_plural(n.n_deleted));
     return rc;
 }
 

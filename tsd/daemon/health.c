@@ -5,6 +5,7 @@
  */
 #include "tsd/daemon/health.h"
 
+#include "base/text.h"
 #include "tsd/daemon/daemon.h"
 
 #include <stdio.h>
@@ -134,7 +135,7 @@ static void health_figures(const struct tsd_daemon *d, bool away, struct tsd_hea
     if (f.windows_left_alone) {
         struct tsd_health_problem *p = health_add(h, false);
         HEALTH_TEXT(p->what, "the files of %llu window%s of time could not be merged",
-                    (unsigned long long)f.windows_left_alone, f.windows_left_alone == 1 ? "" : "s");
+                    (unsigned long long)f.windows_left_alone, ts_plural(f.windows_left_alone));
         HEALTH_TEXT(p->action,
                     "read the log, which names the windows and the reason: a damaged file (tsd fsck) or no "
                     "free space; it is tried again by itself");
@@ -144,7 +145,7 @@ static void health_figures(const struct tsd_daemon *d, bool away, struct tsd_hea
     if (f.unreadable_hours) {
         struct tsd_health_problem *p = health_add(h, false);
         HEALTH_TEXT(p->what, "%llu hour%s cannot be sent to HBase because a file is damaged",
-                    (unsigned long long)f.unreadable_hours, f.unreadable_hours == 1 ? "" : "s");
+                    (unsigned long long)f.unreadable_hours, ts_plural(f.unreadable_hours));
         HEALTH_TEXT(p->action, "stop the daemon and run tsd fsck on the data folder");
     }
 }

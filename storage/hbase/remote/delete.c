@@ -463,33 +463,19 @@ static int erase_all(struct eraser *e, struct ts_error *err)
     uint32_t n_at_once = HOURS_AT_ONCE;
     unsigned attempt = 0;
     for (uint32_t hour = e->first_h; hour <= e->last_h;) {
-        struct ts_error late = {0};
-        int rc = sto_hbase_pause(&e->session, attempt, &late);
-        if (rc < 0) {
-            if (err)
-                *err = rc == TS_ECANCELLED || !why.code ? late : why;
-            return sto_hbase_error(rc == TS_ETIMEOUT && why.code ? why.code : rc, err);
-        }
+        TS_TRY(sto_hbase__pause_after(&e->session, attempt, &why, err));
         e->final = e->refused = false;
-        rc = step(e, &hour, &n_at_once, &why);
+        int rc = step(e, &hour, &n_at_once, &why);
         attempt = rc < 0 ? attempt + 1 : 0;
         if (rc >= 0) {
             why.code = 0;
             continue;
         }
-        rc = rc == TS_ENOMEM ? TS_ELIMIT : rc; /* a buffer that grows takes more than it needs */
-        bool later = rc == TS_ELIMIT && sto_hbase__may_fit_later(e->h, &e->session, attempt);
-        if (rc == TS_ELIMIT && !later) {
-            ts_error_wrap(&why, "a row in HBase is too large to be changed");
-            e->refused = true;
-        }
-        rc = e->refused ? TS_EINVAL : rc;
-        why.code = rc;
-        if (!later && !sto_hbase__is_passing(rc, e->final)) {
-            if (err)
-                *err = why;
-            return sto_hbase_error(rc, err);
-        }
+        struct sto_hbase__attempt now = {attempt, 1, e->refused, e->final};
+        enum sto_hbase__verdict verdict = sto_hbase__judge(e->h, &e->session, &now, rc, &why);
+        e->refused = verdict == STO_HBASE__REFUSE;
+        if (verdict != STO_HBASE__REPEAT)
+            return sto_hbase__fail(&why, err);
     }
     return 0;
 }

@@ -412,36 +412,24 @@ static int settle_again(struct histograms *h, size_t from, size_t to, struct ts_
     struct ts_error why = {0};
     size_t middle = from + (to - from) / 2;
     for (unsigned attempt = 0;; attempt++) {
-        struct ts_error late = {0};
-        int rc = sto_hbase_pause(&h->w->session, attempt, &late);
-        if (rc < 0) {
-            if (err)
-                *err = rc == TS_ECANCELLED || !why.code ? late : why;
-            return sto_hbase_error(rc == TS_ETIMEOUT && why.code ? why.code : rc, err);
-        }
+        TS_TRY(sto_hbase__pause_after(&h->w->session, attempt, &why, err));
         h->refused = h->final = false;
-        rc = settle(h, from, to, &why);
+        int rc = settle(h, from, to, &why);
         if (rc == 0)
             return 0;
-        why.code = rc = rc == TS_ENOMEM ? TS_ELIMIT : rc;
-        if (to - from > 1 && (rc == TS_ELIMIT || rc == TS_EINVAL || h->refused)) {
+        /* TS_EINVAL: a stored cell has counts that no histogram here can have */
+        struct sto_hbase__attempt now = {attempt, to - from, h->refused || rc == TS_EINVAL, h->final};
+        switch (sto_hbase__judge(h->w->h, &h->w->session, &now, rc, &why)) {
+        case STO_HBASE__DIVIDE:
             TS_TRY(settle_again(h, from, middle, err));
             return settle_again(h, middle, to, err);
-        }
-        bool later = rc == TS_ELIMIT && sto_hbase__may_fit_later(h->w->h, &h->w->session, attempt);
-        bool too_large = rc == TS_ELIMIT && !later;
-        if (too_large)
-            ts_error_wrap(&why, "the row in HBase is too large to be changed");
-        if (h->refused || too_large ||
-            rc == TS_EINVAL) { /* the last: a stored cell has counts that no histogram here can have */
-            why.code = TS_EINVAL;
+        case STO_HBASE__REFUSE:
             refuse(h, from, to, false, &why);
             return 0;
-        }
-        if (!later && !sto_hbase__is_passing(rc, h->final)) {
-            if (err)
-                *err = why;
-            return sto_hbase_error(rc, err);
+        case STO_HBASE__FAIL:
+            return sto_hbase__fail(&why, err);
+        case STO_HBASE__REPEAT:
+            break;
         }
         sto_hbase__count(&h->w->counts->n_repeats, 1);
     }

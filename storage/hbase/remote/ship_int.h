@@ -137,10 +137,6 @@ bool sto_hbase__encode_change(struct ts_slice table, struct sto_hbase_change *c,
                               struct sto_thrift_request *change);
 /** Free the memory of changes and appends that few rows need. */
 void sto_hbase__trim(struct sto_hbase__worker *w);
-/** Memory for one row was refused in attempt number n: do others hold it, so that the row may fit in the next attempt? If not, or after some seconds of
- * attempts, the row is refused, since it would hold up all others. */
-bool sto_hbase__may_fit_later(const struct sto_hbase *h, const struct sto_hbase_session *session,
-                              unsigned attempt);
 /** The cells of family t of a row that was read; cells, cap: grown as needed, uncounted parts are those of the reply. Returns how many, or an error. */
 int64_t sto_hbase__row_cells(struct sto_thrift_row *row, struct sto_hbase_cell **cells, size_t *cap,
                              struct ts_budget *memory, struct ts_error *err);
@@ -151,11 +147,29 @@ int64_t sto_hbase__stamp(int64_t newest_ms, bool again);
  * first failure was. Errors of the Thrift2 layer. */
 int sto_hbase__send_all(struct sto_hbase_session *s, struct sto_thrift_request *const *requests, size_t n,
                         bool *undone, bool *out_refused, bool *out_final, struct ts_error *err);
-/** May the same be tried again after this error? */
-static inline bool sto_hbase__is_passing(int rc, bool final)
-{
-    return rc == TS_EIO || rc == TS_ETIMEOUT || rc == TS_ECORRUPT || rc == TS_EBUSY ||
-           (rc == TS_EBACKEND && !final);
-}
+
+/* ship_attempt.c */
+/* An attempt to change rows that has failed. */
+struct sto_hbase__attempt {
+    unsigned n;    /* its number, from 0 */
+    size_t n_rows; /* that it concerned */
+    bool refused;  /* HBase refuses some of them */
+    bool final;    /* its error would be the same once more */
+};
+enum sto_hbase__verdict {
+    STO_HBASE__DIVIDE, /* each half by itself: a smaller reply, or the row that is refused is found */
+    STO_HBASE__REPEAT, /* after a pause */
+    STO_HBASE__REFUSE, /* the row is set aside, since it would hold up all others */
+    STO_HBASE__FAIL,   /* the error is that of the whole */
+};
+/** What follows from an attempt's error rc? why->code is set: TS_EINVAL with REFUSE, otherwise rc. A row for which memory is refused is too large, unless others
+ * hold the memory: then it is tried for some seconds. */
+enum sto_hbase__verdict sto_hbase__judge(const struct sto_hbase *h, const struct sto_hbase_session *s,
+                                         const struct sto_hbase__attempt *a, int rc, struct ts_error *why);
+/** As sto_hbase_pause, before an attempt; why: the error of the one before, code 0: there was none. It is the error when the time is up. */
+int sto_hbase__pause_after(struct sto_hbase_session *s, unsigned attempt, const struct ts_error *why,
+                           struct ts_error *err);
+/** Fail with an error; it is translated as sto_hbase_error does. */
+int sto_hbase__fail(const struct ts_error *why, struct ts_error *err);
 
 #endif

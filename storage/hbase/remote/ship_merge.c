@@ -9,8 +9,7 @@
 #define IN_FLIGHT 16 /* requests over a connection */
 #define ROUNDS                                                                                               \
     6 /* of changing and looking, at most: each further one needs another writer who came between */
-#define MEMORY_ATTEMPTS 9      /* of a row for which memory is short: some ten seconds */
-#define KEEPS_BYTES     65536u /* memory that a request, or an array, keeps for the next one */
+#define KEEPS_BYTES 65536u /* memory that a request, or an array, keeps for the next one */
 
 /* --- steps --- */
 
@@ -282,15 +281,6 @@ static int merge(struct unit *u, struct ts_error *err)
 
 static int merge_again(struct sto_hbase__worker *w, const uint16_t *list, size_t n, struct ts_error *err);
 
-bool sto_hbase__may_fit_later(const struct sto_hbase *h, const struct sto_hbase_session *session,
-                              unsigned attempt)
-{
-    const struct ts_budget *memory = h->opts.access.memory;
-    sto_thrift_client_trim(session->client); /* the reply is ours */
-    return attempt < MEMORY_ATTEMPTS && memory && memory->limit_bytes &&
-           ts_budget_room(memory) < memory->limit_bytes / 2;
-}
-
 static int divide(struct sto_hbase__worker *w, const uint16_t *list, size_t n, struct ts_error *err)
 {
     TS_TRY(merge_again(w, list, n / 2, err));
@@ -302,37 +292,23 @@ static int merge_again(struct sto_hbase__worker *w, const uint16_t *list, size_t
 {
     struct ts_error why = {0};
     for (unsigned attempt = 0;; attempt++) {
-        struct ts_error late = {0};
-        int rc = sto_hbase_pause(&w->session, attempt, &late);
-        if (rc < 0) {
-            if (err)
-                *err = rc == TS_ECANCELLED || !why.code ? late : why;
-            return sto_hbase_error(rc == TS_ETIMEOUT && why.code ? why.code : rc, err);
-        }
         struct unit u = {.w = w, .list = list, .n = n};
-        rc = merge(&u, &why);
+        TS_TRY(sto_hbase__pause_after(&w->session, attempt, &why, err));
+        int rc = merge(&u, &why);
         sto_hbase__trim(w);
         if (rc == 0)
             return 0;
-        rc = rc == TS_ENOMEM ? TS_ELIMIT : rc; /* a buffer that grows takes more than it needs */
-        why.code = rc;
-        if (rc == TS_ELIMIT && n > 1)
-            return divide(w, list, n, err); /* fewer rows make a smaller reply */
-        if (u.refused && n > 1)
+        struct sto_hbase__attempt now = {attempt, n, u.refused, u.final};
+        switch (sto_hbase__judge(w->h, &w->session, &now, rc, &why)) {
+        case STO_HBASE__DIVIDE:
             return divide(w, list, n, err);
-        bool later = rc == TS_ELIMIT && sto_hbase__may_fit_later(w->h, &w->session, attempt);
-        bool too_large = rc == TS_ELIMIT && !later;
-        if (too_large)
-            ts_error_wrap(&why, "the row in HBase is too large to be changed");
-        if (u.refused || too_large) {
-            why.code = TS_EINVAL;
+        case STO_HBASE__REFUSE:
             sto_hbase__refuse(w, w->pieces[list[0]].row, &why);
             return 0;
-        }
-        if (!later && !sto_hbase__is_passing(rc, u.final)) {
-            if (err)
-                *err = why;
-            return sto_hbase_error(rc, err);
+        case STO_HBASE__FAIL:
+            return sto_hbase__fail(&why, err);
+        case STO_HBASE__REPEAT:
+            break;
         }
         sto_hbase__count(&w->counts->n_repeats, 1);
     }

@@ -400,36 +400,24 @@ static int settle_again(struct rollups *r, size_t from, size_t to, struct ts_err
     struct ts_error why = {0};
     size_t middle = from + (to - from) / 2;
     for (unsigned attempt = 0;; attempt++) {
-        struct ts_error late = {0};
-        int rc = sto_hbase_pause(&r->w->session, attempt, &late);
-        if (rc < 0) {
-            if (err)
-                *err = rc == TS_ECANCELLED || !why.code ? late : why;
-            return sto_hbase_error(rc == TS_ETIMEOUT && why.code ? why.code : rc, err);
-        }
+        TS_TRY(sto_hbase__pause_after(&r->w->session, attempt, &why, err));
         r->refused = r->final = false;
-        rc = settle(r, from, to, &why);
+        int rc = settle(r, from, to, &why);
         sto_hbase__trim(r->w);
         if (rc == 0)
             return 0;
-        why.code = rc = rc == TS_ENOMEM ? TS_ELIMIT : rc;
-        if (to - from > 1 && (rc == TS_ELIMIT || r->refused)) {
+        struct sto_hbase__attempt now = {attempt, to - from, r->refused, r->final};
+        switch (sto_hbase__judge(r->w->h, &r->w->session, &now, rc, &why)) {
+        case STO_HBASE__DIVIDE:
             TS_TRY(settle_again(r, from, middle, err));
             return settle_again(r, middle, to, err);
-        }
-        bool later = rc == TS_ELIMIT && sto_hbase__may_fit_later(r->w->h, &r->w->session, attempt);
-        bool too_large = rc == TS_ELIMIT && !later;
-        if (too_large)
-            ts_error_wrap(&why, "the row in HBase is too large to be changed");
-        if (r->refused || too_large) {
-            why.code = TS_EINVAL;
+        case STO_HBASE__REFUSE:
             refuse(r, &r->groups[from], &why);
             return 0;
-        }
-        if (!later && !sto_hbase__is_passing(rc, r->final)) {
-            if (err)
-                *err = why;
-            return sto_hbase_error(rc, err);
+        case STO_HBASE__FAIL:
+            return sto_hbase__fail(&why, err);
+        case STO_HBASE__REPEAT:
+            break;
         }
         sto_hbase__count(&r->w->counts->n_repeats, 1);
     }

@@ -344,8 +344,8 @@ static const struct tsd_cmd commands[] = {
      .run = tsd_flush_run},
     {.name = "copy",
      .also = "migrate",
-     .summary = "Copy points, histograms and annotations between OpenTSDB's tables in HBase and a data "
-                "folder, and compare both.",
+     .summary = "Copy points, rollups, histograms and annotations between OpenTSDB's tables in HBase and a "
+                "data folder, and compare both.",
      .usage =
          "--from hbase --to DIR [--metric NAME]... [--start TIME] [--end TIME] [--config FILE] [options]\n"
          "--from DIR --to hbase [--metric NAME]... [--start TIME] [--end TIME] [--config FILE] [options]\n"
@@ -370,9 +370,9 @@ static const struct tsd_cmd commands[] = {
          "number of histograms.\n"
          "Annotations of these series are copied and compared as well, and without --metric global ones, "
          "too.\n"
-         "Nobody else should write these series meanwhile. Rollups, metadata of names and "
-         "series, "
-         "and trees are not copied;\n"
+         "Rollups are copied if rollups and rollups_config name their tables. Metadata of names and series, "
+         "and trees are not copied.\n"
+         "Nobody else should write these series meanwhile;\n"
          "standard error has the numbers of what was left out.",
      .exits =
          "0 everything was copied and is the same on both sides; 1 it failed, something differs or was not "

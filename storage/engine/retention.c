@@ -114,8 +114,8 @@ static void save(struct sto_engine *e, int64_t cutoff_ms, uint64_t cutoff_gen)
 
 /* --- the clock --- */
 
-/* Note that the wall clock moved by jump_ms relative to the monotonic one. */
-static void note_jump(struct sto_clock *c, int64_t jump_ms, int64_t now_ms)
+/* Note that the wall clock moved by jump_ms relative to the monotonic one. known: false if its former time is not known. */
+static void note_jump(struct sto_clock *c, int64_t jump_ms, int64_t now_ms, bool known)
 {
     if (jump_ms < 0) {
         c->ahead_ms -= smaller(-jump_ms, c->ahead_ms);
@@ -126,8 +126,17 @@ static void note_jump(struct sto_clock *c, int64_t jump_ms, int64_t now_ms)
     int64_t until = now_ms + smaller(jump_ms, HOLD_MS);
     c->ahead_ms += smaller(jump_ms, INT64_MAX / 4 - smaller(c->ahead_ms, INT64_MAX / 4));
     c->hold_until_ms = until > c->hold_until_ms ? until : c->hold_until_ms;
-    ts_log(TS_LOG_WARN, "the clock jumped by s=%lld: no files are removed because of their age for s=%lld",
-           (long long)(jump_ms / 1000), (long long)((c->hold_until_ms - now_ms) / 1000));
+    long long hold_s = (c->hold_until_ms - now_ms) / 1000;
+    if (known)
+        ts_log(TS_LOG_WARN,
+               "the clock jumped by s=%lld: no files are removed because of their age for s=%lld",
+               (long long)(jump_ms / 1000), hold_s);
+    else
+        ts_log(
+            TS_LOG_WARN,
+            "nothing says whether the clock is right, since the store has no time of its last use: no files "
+            "are removed because of their age for s=%lld",
+            hold_s);
 }
 
 /* May files be removed by the present time of the clock? Small steps are added up until they amount to a
@@ -138,7 +147,7 @@ static bool is_trusted(struct sto_clock *c, int64_t wall_ms, int64_t now_ms)
     if (jump > JUMP_MS || jump < -JUMP_MS) {
         c->wall_ms = wall_ms;
         c->mono_ms = now_ms;
-        note_jump(c, jump, now_ms);
+        note_jump(c, jump, now_ms, true);
     }
     if (now_ms < c->hold_until_ms)
         return false;
@@ -209,7 +218,7 @@ void sto_retention__begin(struct sto_engine *e)
                     : rc == 0   ? jump_of_unknown(e->version, c->wall_ms)
                                 : HOLD_MS;
     if (since > JUMP_MS || since < -JUMP_MS)
-        note_jump(c, since, c->mono_ms);
+        note_jump(c, since, c->mono_ms, rc == 1);
     c->is_judged = true;
     (void)look_at_clock(e, c->wall_ms, c->mono_ms);
 }
@@ -219,7 +228,7 @@ static void judge_late(struct sto_engine *e, const struct sto_version *v, int64_
 {
     int64_t since = e->clock.is_new ? 0 : jump_of_unknown(v, wall_ms);
     if (is_trusted(&e->clock, wall_ms, now_ms) && since > JUMP_MS) /* it has not jumped since */
-        note_jump(&e->clock, since, now_ms);
+        note_jump(&e->clock, since, now_ms, false);
     e->clock.is_judged = true;
 }
 

@@ -14,6 +14,12 @@ tsd hbase reship --from 2h-ago --to 1h-ago --port 1
 tsd hbase reship --from 2026/01/02 --to 2026/01/01 --port 1
 tsd hbase reship --from 2026/13/02 --to now --port 1
 tsd hbase status now
+tsd hbase reship --from 2h-ago --to 1h-ago --port 1 --dry-run
+tsd hbase status --from 2h-ago
+tsd hbase create-tables --config ''
+tsd hbase create-tables --compression zip
+tsd fsck --hbase --metric ''
+tsd uid metasync
 tsd hbase create-tables --split salt all
 tsd hbase reship 1h-ago --from 2h-ago --to 1h-ago --port 1
 cat >case.sh <<'END'

@@ -30,7 +30,7 @@ STATUS = {
     "times": {"flush": {"count": 5, "p50": 1, "p99": 20, "max": 21}},
     "queries": {"running": [{"id": 7, "text": "sum:web.hits", "client": "127.0.0.1:9", "ms": 1500}],
                 "slow": [{"text": "ä" * 100, "client": "127.0.0.1:8", "ms": 250}, {"text": "a quick one", "client": "127.0.0.1:8", "ms": 9}]},
-    "connections": {"open": 3, "max": 1000}, "senders": [{"address": "192.0.2.9", "connections": 2, "points": 4321}], "remote": {"kind": "hbase", "reachable": False, "backlog_points": 12, "backlog_bytes": 2048},
+    "connections": {"open": 3, "max": 1000}, "senders": [{"address": "192.0.2.9", "connections": 2, "points": 4321}], "remote": {"kind": "hbase", "state": "no_ids", "reachable": False, "backlog_points": 12, "backlog_bytes": 2048, "refused_rows": 4, "refused_deletes": 1},
     "config": [{"key": "port", "value": "4243", "default": "4242", "changed": True}, {"key": "bind", "value": "x", "default": "x", "changed": False}]}
 
 
@@ -155,7 +155,7 @@ def known_figures(port):
     """Everything that the daemon says is shown."""
     code, out, err = run("status", *port)
     for part in ("tsd 9.8.7, up 1 d 2 h", "not ok", "the disk is full: free 2 GB", "1,235 points/s in", "12,345,678 points", "3.0 GiB on disk",
-                 "1.5 bytes a point", "3 open", "1,000 at most", "hbase does not answer", "max_series", "put x 1 1 a=b", "queries", "1.0 MiB", "1.0 GiB",
+                 "1.5 bytes a point", "3 open", "1,000 at most", "hbase does not serve the table of ids, not sent yet: 12 points", "4 rows and 1 delete were refused by it", "max_series", "put x 1 1 a=b", "queries", "1.0 MiB", "1.0 GiB",
                  "sum:web.hits", "127.0.0.1:9", "flush", "4243", "2026-11-02T00:00:00Z"):
         holds("status has " + part, part in out, out + err)
     holds("an account without a limit", re.search(r"merges +1\.0 GiB +-$", out, re.M), out)

@@ -160,6 +160,16 @@ def rollups(copy, tsd, g, relay, config, folder):  # pylint: disable=too-many-ar
         f.write(keys)
 
 
+def not_copied(copy, tsd, folder):
+    """What HBase's tables cannot hold is named, and does not count as copied."""
+    odd, text = os.path.join(folder, "odd"), os.path.join(folder, "odd.txt")
+    with open(text, "w", encoding="utf-8") as f:
+        f.write("".join("cp.odd %d 1 host=%s\n" % (T0, host) for host in ("a", "\u0444", "\u0445")))
+    check("import of names that HBase does not have", tsd("import", "--data", odd, text)[0], 0)
+    code, _, err = copy("--from", odd, "--to", "hbase")
+    holds("only what was copied counts", code == 1 and "copied 1 point in" in err and "2 points of 2 rows were not copied; 2 rows are listed" in err, (code, err))
+
+
 def main():
     host, port = os.environ["TSD_HBASE_GATEWAY"].rsplit(":", 1)
     g = Gateway(host, int(port))
@@ -249,6 +259,8 @@ def main():
     check("what would be copied", (code, len(out.splitlines()), out.splitlines()[0]), (0, N_METRICS, "cp.m00\t2 series\t2013-01-01 to 2013-10-28"))
     code, _, state = interrupt(lambda p: p.send_signal(signal.SIGKILL), *in_words)
     check("killed on the way back", (code, os.path.exists(state)), (-signal.SIGKILL, True))
+    check("a copy of one metric", copy(*in_words, "--metric", "cp.m%02d" % (N_METRICS - 1))[0], 0)
+    check("leaves what is recorded of the others", os.path.exists(state), True)
     code, said, state = interrupt(lambda p: p.send_signal(signal.SIGINT), *in_words)
     check("Ctrl-C ends it, and what was copied is recorded", (code, os.path.exists(state)), (1, True))
     holds("and says how to go on", "the copy is not complete; the same command continues it" in said, said)
@@ -270,6 +282,7 @@ def main():
     names(copy, g, tables[1], two)
     rollups(copy, tsd, g, relay, config, work.name)
     histograms(tsd, copy, g, tables[0], key, one, two)
+    not_copied(copy, tsd, work.name)
     g.drop_all(tables)
     work.cleanup()
     return end("hbase_copy")

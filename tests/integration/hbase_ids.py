@@ -5,6 +5,7 @@ import json
 import os
 import struct
 import sys
+import time
 import urllib.parse
 
 from hbase import HOUR, Relay, cells_of, create_tables, http_all, names, put_cell, stat
@@ -119,6 +120,12 @@ def assigned(d, g, tables):
     check("of an id without a name", ask(d, "GET", "/api/uid/uidmeta?type=metric&uid=0000EE")[0], 404)
     check("a rename", ask(d, "POST", "/api/uid/rename", {"metric": "new.m", "name": "newer.m"})[1], {"result": "true"})
     check("is one in tsdb-uid", ids_there(g, tables)["metrics"].get("newer.m"), uid["new.m"])
+    names = ids_there(g, tables)["metrics"]
+    d.talk("put unsent.m %d 1 h=here\n" % (time.time() // 3600 * 3600))  # an hour that is not over, which is not shipped
+    for name in "newer.m", "far.m":
+        check("a rename to the name of points that are not in HBase yet", ask(d, "POST", "/api/uid/rename", {"metric": name, "name": "unsent.m"}),
+              (400, {"result": "false", "error": 'Name("unsent.m") already exists'}))
+    check("changes nothing there", ids_there(g, tables)["metrics"], names)
     check("a name is not deleted", ask(d, "POST", "/api/uid/delete", {"metric": ["newer.m"]})[0], 400)
 
 

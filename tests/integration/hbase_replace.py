@@ -70,9 +70,9 @@ def wrong_salts(keys):
         with open(config, "w", encoding="utf-8") as f:
             f.write("".join("%s = %s\n" % (k, v) for k, v in keys.items() if k.startswith("hbase_")))
         r = d.run("fsck", "--hbase", "--config", config, "--salt-width", "1", check=False)
-        for fixes in (["--fix-all"], ["--delete", "rows"]):
+        for fixes in (["--fix"], ["--fix-all"], ["--delete", "rows"]):
             no = d.run("fsck", "--hbase", "--config", config, "--salt-width", "1", *fixes, check=False)
-            holds("and deletes nothing", no.returncode not in (0, 1) and "nothing was deleted" in no.stderr, no.stderr)
+            holds("and repairs nothing", no.returncode not in (0, 1) and "nothing was repaired" in no.stderr, no.stderr)
         for words in (("scan", "--hbase", "2013/01/01", "none", "m.y1"), ("copy", "--from", "hbase", "--to", os.path.join(d.base, "copy"), "--dry-run")):
             r2 = d.run(*words, "--config", config, "--salt-width", "1", check=False)
             holds("%s says it too" % words[0], "have keys that do not fit hbase_salt_width" in r2.stderr and "name the numbers" in r2.stderr, r2.stderr)

@@ -365,6 +365,8 @@ static int cmd_load_conf(const struct tsd_args *args, int argc, char *const *arg
 {
     const char *opentsdb = cmd_early(args->cmd, argc, argv, "opentsdb-config");
     const char *path = cmd_early(args->cmd, argc, argv, "config");
+    if ((opentsdb && !*opentsdb) || (path && !*path))
+        return ts_error_set(err, TS_EINVAL, "--%s is empty", path && !*path ? "config" : "opentsdb-config");
     if (opentsdb)
         TS_TRY(tsd_opentsdb_conf(args->conf, opentsdb, err));
     if (path)
@@ -378,6 +380,18 @@ static int cmd_help_page(const struct tsd_cmd *cmd)
     ts_buf_init(&page, 0);
     tsd_cmd_page(cmd, &page);
     return tsd_term_page(&page);
+}
+
+/* An option that names something and has no value, as from an empty variable of a script: it would mean everything, or the default; NULL: there is none. */
+static const char *cmd_empty(const struct tsd_args *args)
+{
+    static const char *const names[] = {"config", "opentsdb-config", "data", "host", "port", "metric", "from",
+                                        "to",     "start",           "end"};
+    for (unsigned i = 0; i < args->n_uses; i++)
+        for (size_t k = 0; k < sizeof names / sizeof *names && args->uses[i].name; k++)
+            if (!strcmp(args->uses[i].name, names[k]) && args->uses[i].value && !*args->uses[i].value)
+                return names[k];
+    return NULL;
 }
 
 static int cmd_run(struct tsd_args *args, int argc, char *const *argv)
@@ -394,6 +408,8 @@ static int cmd_run(struct tsd_args *args, int argc, char *const *argv)
         code = tsd_usage(args, "%s", err.text);
     } else if (tsd_args_has(args, "help")) {
         code = cmd_help_page(args->cmd);
+    } else if (cmd_empty(args)) {
+        code = tsd_usage(args, "--%s is empty", cmd_empty(args));
     } else {
         for (unsigned i = 0; i < args->n_uses; i++)
             if (!args->uses[i].name)

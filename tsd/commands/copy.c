@@ -133,6 +133,7 @@ void tsd_copy_refuse(struct tsd_copy *c, const struct sto_remote_row *row, const
     pthread_mutex_lock(&r->mu);
     r->n_rows++;
     r->n_points += row->cells->n;
+    r->n_read += c->to_hbase && !is_bucket ? row->cells->n : 0;
     if (r->n_listed < LISTED_ROWS) {
         r->n_listed++;
         tsd_say("%u %s of %.*s, hour %lld, %s not copied: %s", row->cells->n, what,
@@ -146,10 +147,11 @@ static void say_copied(const struct tsd_copy *c)
 {
     char points[32], rate[32];
     double s = tsd_progress_s(&c->bar);
-    tsd_count_text(c->n_points, points);
-    tsd_count_text(s > 0 ? (uint64_t)((double)c->n_points / s) : 0, rate);
+    uint64_t n = c->n_points - c->refused.n_read;
+    tsd_count_text(n, points);
+    tsd_count_text(s > 0 ? (uint64_t)((double)n / s) : 0, rate);
     tsd_say("copied %s point%s in %.2f s (%s points/s), %llu histogram%s and %llu annotation%s", points,
-            ts_plural(c->n_points), s, rate, (unsigned long long)c->n_histograms, ts_plural(c->n_histograms),
+            ts_plural(n), s, rate, (unsigned long long)c->n_histograms, ts_plural(c->n_histograms),
             (unsigned long long)c->n_notes, ts_plural(c->n_notes));
     if (c->n_refused_notes)
         tsd_say("%llu annotation%s not copied", (unsigned long long)c->n_refused_notes,
@@ -270,8 +272,9 @@ static int copy(struct tsd_copy *c, bool *out_same, struct ts_error *err)
     }
     int rc = tsd_copy_verify(c, out_same, err);
     if (rc < 0 && !compares)
-        ts_error_wrap(err, "everything was copied, but both sides were not compared to the end, which the "
-                           "same command does");
+        ts_error_wrap(
+            err,
+            "everything was copied, but not all of it was compared; the same command compares both sides");
     return rc;
 }
 

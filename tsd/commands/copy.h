@@ -64,7 +64,7 @@ struct tsd_copy_state;
 int tsd_copy_state_open(const char *dir, const char *what, bool fresh, struct tsd_copy_state **out,
                         struct ts_error *err);
 /** Up to which time (exclusive) a metric was copied by copies that began at from_ms; from_ms if nothing was. */
-int64_t tsd_copy_state_next(const struct tsd_copy_state *s, struct ts_slice metric, int64_t from_ms);
+int64_t tsd_copy_state_next(struct tsd_copy_state *s, struct ts_slice metric, int64_t from_ms);
 /** Record that a metric was copied from from_ms until next_ms (exclusive); in the file after tsd_copy_state_sync. */
 int tsd_copy_state_set(struct tsd_copy_state *s, struct ts_slice metric, int64_t from_ms, int64_t next_ms,
                        struct ts_error *err);
@@ -83,6 +83,8 @@ void tsd_copy_state_close(struct tsd_copy_state *s, bool done);
 struct tsd_copy_refused {
     pthread_mutex_t mu; /* for all members */
     uint64_t n_rows, n_points;
+    uint64_t
+        n_read; /* of the points, those that count as read: all but those of buckets, on the way to HBase */
     uint64_t n_listed; /* printed */
 };
 

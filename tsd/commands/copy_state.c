@@ -23,6 +23,7 @@ struct mark {
     struct ts_slice metric;
     int64_t from_ms, next_ms;
     size_t line; /* the last one counts */
+    bool asked;  /* it is of what this command copies */
 };
 
 struct tsd_copy_state {
@@ -136,7 +137,7 @@ int tsd_copy_state_open(const char *dir, const char *what, bool fresh, struct ts
     return 0;
 }
 
-int64_t tsd_copy_state_next(const struct tsd_copy_state *s, struct ts_slice metric, int64_t from_ms)
+int64_t tsd_copy_state_next(struct tsd_copy_state *s, struct ts_slice metric, int64_t from_ms)
 {
     struct mark key = {.metric = metric};
     size_t lo = 0, hi = s->n_marks;
@@ -147,8 +148,11 @@ int64_t tsd_copy_state_next(const struct tsd_copy_state *s, struct ts_slice metr
         else
             hi = mid;
     }
-    bool is = lo < s->n_marks && ts_slice_eq(s->marks[lo].metric, metric) && s->marks[lo].from_ms == from_ms;
-    return is ? s->marks[lo].next_ms : from_ms;
+    struct mark *m = lo < s->n_marks ? &s->marks[lo] : NULL;
+    if (!m || !ts_slice_eq(m->metric, metric) || m->from_ms != from_ms)
+        return from_ms;
+    m->asked = true;
+    return m->next_ms;
 }
 
 int tsd_copy_state_set(struct tsd_copy_state *s, struct ts_slice metric, int64_t from_ms, int64_t next_ms,
@@ -184,13 +188,22 @@ bool tsd_copy_state_is_new(const struct tsd_copy_state *s)
     return s->is_new;
 }
 
+/* Does the file say something of another command, which has copied other metrics or times? */
+static bool has_others(const struct tsd_copy_state *s)
+{
+    for (size_t i = 0; i < s->n_marks; i++)
+        if (!s->marks[i].asked)
+            return true;
+    return false;
+}
+
 void tsd_copy_state_close(struct tsd_copy_state *s, bool done)
 {
     if (!s)
         return;
     if (s->file)
         (void)ts_fs_real()->close(s->file, NULL);
-    if (done)
+    if (done && !has_others(s))
         (void)ts_fs_real()->unlink(ts_fs_real(), s->path, NULL);
     ts_buf_release(&s->pending);
     ts_free(s->marks);

@@ -326,19 +326,20 @@ static void put_json_summary(struct run *r)
 
 /* --- the command --- */
 
-/* With other salts or widths than those of the table every row is one of no series, and would be deleted. */
-static int may_delete_rows(const struct run *r, const struct tsd_hbase_tables *t, struct ts_error *err)
+/* With other salts or widths than those of the table every row is one of no series, and would be deleted, or be moved to where nobody finds it: and what was
+ * moved from a row cannot be moved back to it until HBase has compacted its deletes away. */
+static int may_repair(const struct run *r, const struct tsd_hbase_tables *t, struct ts_error *err)
 {
-    if (!(r->opts.fixes & (STO_HBASE_DELETE_ROWS | STO_HBASE_DELETE_ORPHANS)))
+    if (!r->opts.fixes)
         return 0;
     int rc = tsd_hbase_look_at_keys(t->remote, &t->call, err);
-    return rc == TS_EINVAL ? ts_error_wrap(err, "nothing was deleted") : rc;
+    return rc == TS_EINVAL ? ts_error_wrap(err, "nothing was repaired") : rc;
 }
 
 static int check(struct run *r, struct tsd_hbase_tables *t, struct ts_error *err)
 {
     bool part = r->opts.metric.n || r->opts.from_ms != INT64_MIN || r->opts.to_ms != INT64_MAX;
-    TS_TRY(may_delete_rows(r, t, err));
+    TS_TRY(may_repair(r, t, err));
     tsd_progress_begin(&r->progress, 0);
     int rc = part ? 0 : sto_hbase_check_ids(t->remote, &r->opts, &t->call, &r->res, err);
     if (rc == 0)

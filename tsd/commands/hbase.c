@@ -105,7 +105,7 @@ static int take_attribute(const struct tsd_args *args, const char *name, enum st
     if (!text)
         return 0;
     *out = sto_hbase_attribute_value(what, ts_slice_str(text));
-    return *out >= 0 ? 0 : ts_error_set(err, TS_EINVAL, "--%s: HBase has no \"%.40s\"", name, text);
+    return *out >= 0 ? 0 : ts_error_set(err, TS_EINVAL, "--%s does not permit \"%.40s\"", name, text);
 }
 
 /* Keys as hexadecimal digits; *out_keys and *out_bytes are the caller's. */
@@ -267,6 +267,25 @@ static int look_at_tables(struct tsd_hbase_run *run, struct ts_error *err)
     return rc;
 }
 
+/* TS_ENOTFOUND: tables do not exist. */
+static int check_missing(const struct tsd_hbase_run *run, struct ts_error *err)
+{
+    const char *name = NULL;
+    size_t n = 0;
+    for (size_t i = run->list.n; i-- > 0;)
+        if (!run->list.tables[i].exists) {
+            name = run->list.tables[i].name;
+            n++;
+        }
+    if (n > 1)
+        return ts_error_set(err, TS_ENOTFOUND,
+                            "%zu tables do not exist, among them %s; tsd hbase create-tables creates them", n,
+                            name);
+    return n == 0 ? 0
+                  : ts_error_set(err, TS_ENOTFOUND,
+                                 "table %s does not exist; tsd hbase create-tables creates it", name);
+}
+
 static int status(struct tsd_hbase_run *run, struct ts_error *err)
 {
     struct ts_buf stats;
@@ -289,11 +308,8 @@ static int status(struct tsd_hbase_run *run, struct ts_error *err)
     ts_free(args.uses);
     tsd_hbase_print_status(run, rc == 0, where, ts_buf_get(&stats), note.code ? note.text : "");
     ts_buf_release(&stats);
-    for (size_t i = 0; i < run->list.n && rc == 0; i++)
-        if (!run->list.tables[i].exists)
-            rc =
-                ts_error_set(err, TS_ENOTFOUND, "table %s does not exist; tsd hbase create-tables creates it",
-                             run->list.tables[i].name);
+    if (rc == 0)
+        rc = check_missing(run, err);
     if (rc == 0 && !daemon && (tsd_args_has(run->args, "host") || tsd_args_has(run->args, "port")))
         rc = ts_error_set(err, TS_EIO, "%s", note.text);
     return rc;
@@ -356,6 +372,29 @@ static int run_reship(const struct tsd_args *args)
     return reship(args, from_ms, to_ms, &err) < 0 ? tsd_fail(&err) : TSD_EXIT_OK;
 }
 
+/* An option of another form than the one that is given has no effect, and is not meant like that. */
+static int check_options(const struct tsd_args *args, const char *form, struct ts_error *err)
+{
+    static const struct {
+        const char *option, *form;
+    } of[] = {{"split", "create-tables"},
+              {"metrics", "create-tables"},
+              {"regions", "create-tables"},
+              {"compression", "create-tables"},
+              {"ttl", "create-tables"},
+              {"bloom", "create-tables"},
+              {"encoding", "create-tables"},
+              {"dry-run", "create-tables"},
+              {"from", "reship"},
+              {"to", "reship"}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        if (tsd_args_has(args, of[i].option) && strcmp(form, of[i].form) != 0)
+            return ts_error_set(err, TS_EINVAL, "--%s belongs to %s", of[i].option, of[i].form);
+    if (tsd_args_has(args, "format") && !strcmp(form, "reship"))
+        return ts_error_set(err, TS_EINVAL, "reship prints a sentence; --format belongs to the other words");
+    return 0;
+}
+
 int tsd_hbase_cmd_run(const struct tsd_args *args)
 {
     const char *form = args->n_words ? args->words[0] : "", *format = tsd_args_get(args, "format");
@@ -372,6 +411,8 @@ int tsd_hbase_cmd_run(const struct tsd_args *args)
         return tsd_usage_word(args, form, "create-tables status reship");
     if (args->n_words > 1)
         return tsd_usage(args, "%s accepts no further word, but there is \"%.60s\"", form, args->words[1]);
+    if (check_options(args, form, &err) < 0)
+        return tsd_usage(args, "%s", err.text);
     if (reships)
         return run_reship(args);
     int code;

@@ -83,8 +83,11 @@ static void status_figure(const json_t *root, const char *path, const char *unit
     if (n < 0)
         return;
     bool bytes = strcmp(unit, "on disk") == 0;
-    (void)ts_buf_printf(out, "%s%s %s", *begun ? ", " : "",
-                        bytes ? tsd_bytes_text(n, text) : tsd_number_text(n, text), unit);
+    size_t n_unit = strlen(unit);
+    if (n == 1 && unit[n_unit - 1] == 's' && strcmp(unit, "series") != 0 && !strchr(unit, '/'))
+        n_unit--;
+    (void)ts_buf_printf(out, "%s%s %.*s", *begun ? ", " : "",
+                        bytes ? tsd_bytes_text(n, text) : tsd_number_text(n, text), (int)n_unit, unit);
     *begun = true;
 }
 
@@ -312,6 +315,37 @@ static json_t *status_slow(const json_t *queries)
     return list;
 }
 
+/* Without "state" (a daemon before 0.3), "reachable" says it. */
+static const char *status_of_remote(const json_t *remote)
+{
+    const char *state = json_string_value(json_object_get(remote, "state"));
+    if (state && !strcmp(state, "no_ids"))
+        return "does not serve the table of ids";
+    if (state && !strcmp(state, "unknown"))
+        return "was not asked yet";
+    return json_is_true(json_object_get(remote, "reachable")) ? "answers" : "does not answer";
+}
+
+static void status_remote(const json_t *remote, struct ts_buf *out)
+{
+    char bytes[TSD_FIGURE_BYTES], text[TSD_FIGURE_BYTES];
+    const char *kind = json_string_value(json_object_get(remote, "kind"));
+    double n_points = tsd_status_num(remote, "backlog_points", 0);
+    double n_rows = tsd_status_num(remote, "refused_rows", 0);
+    double n_deletes = tsd_status_num(remote, "refused_deletes", 0);
+    status_label(out, "remote");
+    (void)ts_buf_printf(out, "%s %s, not sent yet: %s point%s, %s\n", kind ? kind : "?",
+                        status_of_remote(remote), tsd_number_text(n_points, text),
+                        ts_plural((uint64_t)n_points),
+                        tsd_bytes_text(tsd_status_num(remote, "backlog_bytes", 0), bytes));
+    if (!n_rows && !n_deletes)
+        return;
+    (void)ts_buf_printf(out, "%-13s%s row%s", "", tsd_number_text(n_rows, text), ts_plural((uint64_t)n_rows));
+    (void)ts_buf_printf(
+        out, " and %s delete%s were refused by it, and stay here: /api/admin/refused lists the newest\n",
+        tsd_number_text(n_deletes, text), ts_plural((uint64_t)n_deletes));
+}
+
 static void status_text(const json_t *root, struct ts_buf *out)
 {
     json_t *times = status_named(json_object_get(root, "times"));
@@ -320,15 +354,7 @@ static void status_text(const json_t *root, struct ts_buf *out)
     tsd_status_head(root, out);
     const json_t *remote = json_object_get(root, "remote");
     if (json_is_object(remote)) {
-        char bytes[TSD_FIGURE_BYTES], points[TSD_FIGURE_BYTES];
-        const char *kind = json_string_value(json_object_get(remote, "kind"));
-        status_label(out, "remote");
-        (void)ts_buf_printf(out, "%s %s, not sent yet: %s point%s, %s\n", kind ? kind : "?",
-                            json_is_true(json_object_get(remote, "reachable")) ? "answers"
-                                                                               : "does not answer",
-                            tsd_number_text(tsd_status_num(remote, "backlog_points", 0), points),
-                            ts_plural((uint64_t)tsd_status_num(remote, "backlog_points", 0)),
-                            tsd_bytes_text(tsd_status_num(remote, "backlog_bytes", 0), bytes));
+        status_remote(remote, out);
     }
     tsd_status_list(json_object_get(root, "refused"), "Refused", "reason,example,when,count", 2,
                     STATUS_MAX_LINES, out);

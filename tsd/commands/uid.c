@@ -515,6 +515,8 @@ int tsd_uid_run(const struct tsd_args *args)
         return tsd_usage(args, "--%s belongs to --hbase", tsd_hbase_option_given(args));
     while (form->word && strcmp(form->word, args->words[0]) != 0)
         form++;
+    if (!form->word && (!strcmp(args->words[0], "metasync") || !strcmp(args->words[0], "metapurge")))
+        return tsd_usage(args, "%s belongs to --hbase", args->words[0]);
     size_t n = args->n_words - (form->word ? 1 : 0);
     if (!form->word && n > form->max)
         return tsd_usage_word(args, args->words[0],

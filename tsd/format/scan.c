@@ -286,6 +286,10 @@ static int scan_metric(struct tsd_scan_run *r, const struct qry_spec *spec, cons
     if (!ids && (r->opts->max_rows || r->after.p))
         rc = ts_error_set(err, TS_EINVAL,
                           "With remote = hbase histograms have no pages: leave out limit and after");
+    if (r->opts->family == TSD_SCAN_ANNOTATIONS && qry_ids_remote(spec->view))
+        rc = ts_error_set(err, TS_EINVAL,
+                          "With remote = hbase annotations are not scanned, since some are only there: the "
+                          "answers of queries have them");
     if (r->opts->form == TSD_SCAN_IMPORT && !r->opts->max_rows && !r->after.p && !has_range(r))
         ids = false; /* none is printed */
     if (histograms) {

@@ -324,7 +324,7 @@ struct found {
     size_t n, cap;               /* used, allocated */
 };
 
-/* The TSUID of the note is made of the ids of `from`. */
+/* The TSUID of the note is made of the ids of `from`; one that is not known is left out, since an empty one says that the note is global. */
 static int note_json(struct qry_view *view, const struct qry_view *from, const struct tsd_record *note,
                      struct ts_json *j, struct ts_error *err)
 {
@@ -336,8 +336,9 @@ static int note_json(struct qry_view *view, const struct qry_view *from, const s
         rc = qry_ids_shown_from(view, from, note->v[TSD_NOTE_TSUID].text, &tsuid, err);
     shown.v[TSD_NOTE_TSUID].text = ts_buf_get(&tsuid);
     if (rc == 0 || rc == TS_ENOTFOUND) {
+        bool unknown = note->v[TSD_NOTE_TSUID].text.n && !tsuid.n;
         ts_json_obj(j);
-        tsd_record_members(&shown, j);
+        tsd_record_members_but(&shown, unknown ? TSD_FIELD_COMPUTED : 0, j);
         ts_json_obj_end(j);
         rc = 0;
     }

@@ -236,6 +236,11 @@ void tsd_record_members(const struct tsd_record *r, struct ts_json *j)
     fields_write(r, 0, false, j);
 }
 
+void tsd_record_members_but(const struct tsd_record *r, unsigned skip, struct ts_json *j)
+{
+    fields_write(r, skip, false, j);
+}
+
 /* --- cells --- */
 
 void tsd_record_store_members(const struct tsd_record *r, struct ts_json *j)

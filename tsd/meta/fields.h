@@ -69,6 +69,8 @@ int tsd_record_from_params(struct tsd_record *r, const struct qry_param *params,
                            struct ts_arena *arena, struct ts_error *err);
 /** Write all fields as members of an object that is open. */
 void tsd_record_members(const struct tsd_record *r, struct ts_json *j);
+/** The same without fields that have one of the flags `skip`. */
+void tsd_record_members_but(const struct tsd_record *r, unsigned skip, struct ts_json *j);
 
 /** Read a stored record. TS_ECORRUPT, TS_EVERSION. */
 int tsd_record_decode(struct ts_slice cell, const struct tsd_field *fields, struct ts_arena *arena,

@@ -263,13 +263,16 @@ static int rename_words(struct tsd_meta_req *ask, enum sto_uid_kind *kind, struc
 }
 
 /* Rename in the remote store first: it may have other writers, and a repeat after an error finds the new name here or there. A name without
- * an id there is renamed here alone. */
+ * an id there is renamed here alone. A new name that is in use here, perhaps of points that were not shipped yet, changes nothing there. */
 static int rename_remote(struct tsd_meta_req *ask, enum sto_uid_kind kind, struct ts_slice from,
                          struct ts_slice to, bool *out_there, struct ts_error *err)
 {
     struct qry_view *view = &ask->view;
+    uint32_t id;
     if (!qry_ids_remote(view))
         return 0;
+    if (sto_uid_find(sto_store_catalog(ask->store), kind, to, &id) == 0)
+        return TS_EEXIST;
     struct sto_remote_call call = qry_view_call(view);
     int rc = view->remote->ops->rename(view->remote, (enum sto_remote_kind)kind, from, to, &call, err);
     *out_there = rc == 0;

@@ -114,8 +114,9 @@ static int refused(const struct sto_thrift_reply *r, struct ts_error *err)
     bool table = lacks_table(r);
     return ts_error_set(err, TS_EBACKEND, "HBase refuses %s: %s%s%s", sto_thrift_call_info(r->call)->name,
                         table ? "table " : "", shown(r->text).text,
-                        table ? " is missing or disabled; tsd hbase create-tables creates it, and a key such "
-                                "as hbase_uid_table names it"
+                        table ? " is missing or disabled; tsd hbase create-tables creates it, and one of the "
+                                "keys hbase_data_table, hbase_uid_table, hbase_tree_table and "
+                                "hbase_meta_table names it"
                               : "");
 }
 

@@ -25,7 +25,7 @@
 /* Figures of /api/stats that the document needs. */
 struct status_figures {
     uint64_t file_points, file_bytes, mem_points, catalog_bytes, n_files, n_series, n_metrics;
-    uint64_t backlog_points, backlog_bytes, backlog_s;
+    uint64_t backlog_points, backlog_bytes, backlog_s, refused_rows, refused_deletes;
     struct ts_json *refused; /* figures rpc.errors are printed here */
 };
 
@@ -35,12 +35,18 @@ static void status_figure(void *arg, const char *name, const char *tag, uint64_t
     const struct {
         const char *name;
         uint64_t *to;
-    } wanted[] = {
-        {"storage.files.points", &f->file_points},   {"storage.files.bytes", &f->file_bytes},
-        {"storage.memstore.points", &f->mem_points}, {"storage.catalog.log_bytes", &f->catalog_bytes},
-        {"storage.files.count", &f->n_files},        {"storage.catalog.series", &f->n_series},
-        {"storage.catalog.metrics", &f->n_metrics},  {"hbase.backlog_points", &f->backlog_points},
-        {"hbase.backlog_bytes", &f->backlog_bytes},  {"hbase.backlog_s", &f->backlog_s}};
+    } wanted[] = {{"storage.files.points", &f->file_points},
+                  {"storage.files.bytes", &f->file_bytes},
+                  {"storage.memstore.points", &f->mem_points},
+                  {"storage.catalog.log_bytes", &f->catalog_bytes},
+                  {"storage.files.count", &f->n_files},
+                  {"storage.catalog.series", &f->n_series},
+                  {"storage.catalog.metrics", &f->n_metrics},
+                  {"hbase.backlog_points", &f->backlog_points},
+                  {"hbase.backlog_bytes", &f->backlog_bytes},
+                  {"hbase.backlog_s", &f->backlog_s},
+                  {"storage.ship.refused_rows", &f->refused_rows},
+                  {"storage.ship.refused_deletes", &f->refused_deletes}};
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
         if (!strcmp(name, wanted[i].name))
             *wanted[i].to = value;
@@ -189,14 +195,21 @@ static void status_remote(struct tsd_daemon *d, const struct status_figures *f, 
         ts_json_member_null(j, "remote");
         return;
     }
+    static const char *const states[] = {[TSD_HBASE_UNKNOWN] = "unknown",
+                                         [TSD_HBASE_UP] = "up",
+                                         [TSD_HBASE_AWAY] = "away",
+                                         [TSD_HBASE_REFUSES] = "no_ids"};
     enum tsd_hbase_health health = tsd_hbase_state(d->hbase, NULL);
     ts_json_member_obj(j, "remote");
     ts_json_member_str(j, "kind", "hbase");
+    ts_json_member_str(j, "state", states[health]);
     if (health != TSD_HBASE_UNKNOWN)
         ts_json_member_bool(j, "reachable", health == TSD_HBASE_UP);
     ts_json_member_count(j, "backlog_points", f->backlog_points);
     ts_json_member_count(j, "backlog_bytes", f->backlog_bytes);
     ts_json_member_count(j, "backlog_seconds", f->backlog_s);
+    ts_json_member_count(j, "refused_rows", f->refused_rows);
+    ts_json_member_count(j, "refused_deletes", f->refused_deletes);
     ts_json_obj_end(j);
 }
 

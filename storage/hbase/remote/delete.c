@@ -346,6 +346,12 @@ static int erase(struct eraser *e, uint32_t n, struct ts_error *err)
 
 /* --- a row that is too large to be read at once --- */
 
+/* A buffer that grows takes more than it needs, so that a part may fit. */
+static int as_limit(int rc)
+{
+    return rc == TS_ENOMEM ? TS_ELIMIT : rc;
+}
+
 static int read_pieces(struct eraser *e, uint32_t hour, int32_t n, int32_t n_cells,
                        struct sto_thrift_reply *reply, struct ts_error *err)
 {
@@ -395,7 +401,7 @@ static int erase_large(struct eraser *e, uint32_t hour, struct ts_error *err)
     struct sto_thrift_reply reply;
     for (int32_t n = 1, n_cells = PIECE_CELLS;;) {
         int rc = read_pieces(e, hour, n, n_cells, &reply, err);
-        int32_t n_read = rc < 0 ? rc : plan_pieces(e, hour, &reply, err);
+        int32_t n_read = as_limit(rc < 0 ? rc : plan_pieces(e, hour, &reply, err));
         if (n_read == TS_ELIMIT && n == 1 && n_cells > 1) {
             n_cells /= 16; /* they are large */
             continue;
@@ -442,7 +448,7 @@ static int step(struct eraser *e, uint32_t *hour, uint32_t *n_at_once, struct ts
         }
     }
     uint32_t n = list_hours(e, *hour, *n_at_once, &next);
-    int rc = erase(e, n, err);
+    int rc = as_limit(erase(e, n, err));
     if (rc == TS_ELIMIT && n > 1) {
         *n_at_once = n / 2; /* a smaller reply */
         return 0;

@@ -282,6 +282,85 @@ static void test_remote_delete__rows_that_are_too_many(void **state)
     assert_int_equal(fake_hbase_cells(k_fake, "tsdb"), 1 + HOURS * COLUMNS); /* the annotations */
 }
 
+/* The same of memory: for fewer rows, or a part of one, there is enough. */
+static void test_remote_delete__rows_that_need_too_much_memory(void **state)
+{
+    (void)state;
+    enum { HOURS = 8, COLUMNS = 6, MANY = 60 };
+    struct sto_thrift_gateway g = {"127.0.0.1", fake_hbase_port(k_fake)};
+    struct ts_budget memory;
+    struct ts_error err = {0};
+    ts_budget_init(&memory, "hbase", "hbase_memory_bytes", NULL, 2u << 20);
+    struct sto_hbase_opts opts = {.access = {.gateways = &g, .n_gateways = 1, .memory = &memory},
+                                  .schema = STO_HBASE_SCHEMA_DEFAULT,
+                                  .ship_connections = 1,
+                                  .now_ms = k_clock};
+    assert_int_equal(sto_hbase_open(&opts, &k_remote, &err), 0);
+    k_ship(K_HOUR - 1, true, "0:1"); /* ids */
+    for (int i = 0; i < HOURS; i++)
+        fill_columns(K_HOUR + i, COLUMNS);
+    erase(0, HOURS * TS_HOUR_MS - 1);
+    assert_int_equal(fake_hbase_cells(k_fake, "tsdb"), 1 + HOURS * COLUMNS); /* the annotations */
+    fill_columns(K_HOUR + HOURS, MANY);
+    erase(HOURS * 3600, (HOURS + 1) * TS_HOUR_MS - 1);
+    assert_int_equal(fake_hbase_cells(k_fake, "tsdb"), 1 + HOURS * COLUMNS + MANY);
+}
+
+/* Memory that others use refuses no delete, however much of it is left: the delete fails, and is complete when there is memory. */
+static void test_remote_delete__what_others_use_refuses_nothing(void **state)
+{
+    (void)state;
+    struct sto_thrift_gateway g = {"127.0.0.1", fake_hbase_port(k_fake)};
+    struct ts_budget memory;
+    struct ts_error err = {0};
+    int64_t base = (int64_t)K_HOUR * TS_HOUR_MS;
+    ts_budget_init(&memory, "hbase", "hbase_memory_bytes", NULL, 16u << 20);
+    struct sto_hbase_opts opts = {.access = {.gateways = &g, .n_gateways = 1, .memory = &memory},
+                                  .schema = STO_HBASE_SCHEMA_DEFAULT,
+                                  .now_ms = k_clock};
+    assert_int_equal(sto_hbase_open(&opts, &k_remote, &err), 0);
+    k_ship(K_HOUR, true, "0:1");
+    fill_columns(K_HOUR, 12);
+    int rc = -1;
+    for (uint64_t left = 1 << 8; rc < 0; left += left / 3) {
+        uint64_t others = (16u << 20) - left - atomic_load(&memory.used_bytes);
+        struct sto_remote_call call = k_call_for(150);
+        int64_t begun_ns = ts_clock_mono_ns();
+        ts_budget_force(&memory, others);
+        rc = k_remote->ops->delete_range(k_remote, &k_series, base + 1, base + TS_HOUR_MS - 1, &call, &err);
+        ts_budget_give(&memory, others);
+        bool waited = ts_clock_mono_ns() - begun_ns > 20000000; /* for the memory */
+        if (rc < 0 && ((rc != TS_ELIMIT && rc != TS_ETIMEOUT) || !waited))
+            fail_msg("%llu bytes: %d %s", (unsigned long long)left, rc, err.text);
+        assert_true(left < 16u << 20);
+    }
+    assert_int_equal(k_expect(K_HOUR, "0s=1"), 1 + 12); /* the annotations */
+}
+
+static void put_again(void *arg, const struct fake_hbase_request *r)
+{
+    (void)arg;
+    if (r->call == STO_THRIFT_GET_MULTIPLE)
+        k_other(K_HOUR, 's', "10:2");
+}
+
+/* Points that another writer puts again all the time are no reason to hold up everything else. */
+static void test_remote_delete__points_that_come_back_are_a_refusal(void **state)
+{
+    (void)state;
+    struct ts_error err = {0};
+    int64_t base = (int64_t)K_HOUR * TS_HOUR_MS;
+    k_open(false, false);
+    k_ship(K_HOUR, true, "0:1 10:2");
+    fake_hbase_set_before(k_fake, put_again, NULL);
+    int rc = k_remote->ops->delete_range(k_remote, &k_series, base, base + TS_HOUR_MS - 1, NULL, &err);
+    fake_hbase_set_before(k_fake, NULL, NULL);
+    assert_int_equal(rc, TS_EINVAL);
+    assert_non_null(strstr(err.text, "written again all the time"));
+    erase(0, TS_HOUR_MS - 1);
+    (void)k_expect(K_HOUR, "");
+}
+
 #define CASE(NAME) cmocka_unit_test_setup_teardown(test_remote_delete__##NAME, k_setup, k_teardown)
 int main(void)
 {
@@ -292,6 +371,9 @@ int main(void)
         CASE(cells_from_the_future_are_deleted_as_well),
         CASE(rows_that_are_too_large),
         CASE(rows_that_are_too_many),
+        CASE(rows_that_need_too_much_memory),
+        CASE(what_others_use_refuses_nothing),
+        CASE(points_that_come_back_are_a_refusal),
         CASE(faults_of_deletes),
         CASE(a_refusal_is_told),
         CASE(rows_in_another_order),

@@ -55,7 +55,8 @@ static void test_ship_delete__a_long_range_goes_in_parts(void **state)
 
 #define TEN_MIN_MS 600000
 
-static bool refuses;
+static bool refuses, fails;
+static const char *refused_host; /* NULL: deletes of all series are refused */
 static uint64_t n_tried;
 static struct sto_remote_ops refusing_ops;
 static const struct sto_remote_ops *usual_ops;
@@ -65,13 +66,15 @@ static int refusing_delete(struct sto_remote *r, const struct sto_remote_series 
                            int64_t to_ms, const struct sto_remote_call *call, struct ts_error *err)
 {
     n_tried++;
-    if (refuses)
+    if (fails)
+        return ts_error_set(err, TS_EBACKEND, "the remote store is away");
+    if (refuses && (!refused_host || ts_slice_eq(s->tags[0].v, ts_slice_str(refused_host))))
         return ts_error_set(err, TS_EINVAL, "the delete is refused");
     return usual_ops->delete_range(r, s, from_ms, to_ms, call, err);
 }
 
-/* Points that are in the remote store alone, a delete of some of them that it refuses, and what came later. */
-static void begin_refused(struct ship_both *b)
+/* Points that are in the remote store alone, which refuses deletes from now on. */
+static void begin_refusing(struct ship_both *b)
 {
     ts_clock_set_fake(T0 + 100 * TS_HOUR_MS);
     ship_begin(b);
@@ -86,7 +89,15 @@ static void begin_refused(struct ship_both *b)
     refusing_ops.delete_range = refusing_delete;
     b->r->ops = &refusing_ops;
     refuses = true;
+    fails = false;
+    refused_host = NULL;
     n_tried = 0;
+}
+
+/* A delete of some of them that it refuses, and what came later. */
+static void begin_refused(struct ship_both *b)
+{
+    begin_refusing(b);
     ship_del(b, 0, T0, T0 + 2 * TS_HOUR_MS);    /* of three hours, of which one has something here */
     ship_put(b, 0, T0 + TS_HOUR_MS + 60000, 5); /* later than the delete */
     ship_put(b, 1, T0 + TS_HOUR_MS + 60000, 2);
@@ -167,12 +178,142 @@ static void test_ship_delete__a_refused_one_is_sent_when_asked_for(void **state)
     end_refused(&b);
 }
 
+static void test_ship_delete__the_last_hour_of_a_refused_one_counts(void **state)
+{
+    (void)state;
+    struct ship_both b;
+    begin_refused(&b);
+    assert_int_equal(sto_reship(b.st, sto_hour(T0) + 2, sto_hour(T0) + 3, NULL), 0);
+    ship_all(b.st);
+    assert_int_equal(n_tried, 3); /* the first one ends in this range */
+    ship_del(&b, 0, T0 + 5 * TS_HOUR_MS - 1, T0 + 5 * TS_HOUR_MS + 30000);
+    ship_put(&b, 0, T0 + 5 * TS_HOUR_MS + 20000, 8);
+    ship_flush(b.st);
+    ship_all(b.st);
+    ship_put(&b, 0, T0 + 5 * TS_HOUR_MS + 10000, 9); /* newer than it, and in the remote store before it */
+    ship_flush(b.st);
+    ship_all(b.st);
+    refuses = false;
+    ts_clock_set_fake(T0 + 103 * TS_HOUR_MS);
+    end_refused(&b);
+}
+
+/* One delete is not taken for another one of the same series, or of the same range. */
+static void test_ship_delete__refused_ones_are_told_apart(void **state)
+{
+    (void)state;
+    struct ship_both b;
+    begin_refusing(&b);
+    refused_host = "h0";
+    ship_del(&b, 0, T0, T0 + TS_HOUR_MS);
+    ship_del(&b, 0, T0, T0 + 2 * TS_HOUR_MS);
+    ship_del(&b, 1, T0, T0 + 2 * TS_HOUR_MS);
+    ship_flush(b.st);
+    ship_all(b.st);
+    assert_int_equal(n_tried, 3);
+    assert_int_equal(ship_stat(b.st, "ship.refused_deletes"), 2);
+    refuses = false;
+    ts_clock_set_fake(T0 + 100 * TS_HOUR_MS + TEN_MIN_MS);
+    end_refused(&b);
+}
+
+/* The same delete once more is not sent in the pass that has refused it. */
+static void test_ship_delete__a_repeated_one_is_refused_once(void **state)
+{
+    (void)state;
+    struct ship_both b;
+    begin_refusing(&b);
+    for (int i = 0; i < 2; i++) {
+        ship_del(&b, 0, T0, T0 + 2 * TS_HOUR_MS);
+        ship_flush(b.st);
+    }
+    ship_all(b.st);
+    assert_int_equal(n_tried, 1);
+    ts_clock_set_fake(T0 + 100 * TS_HOUR_MS + TEN_MIN_MS);
+    ship_all(b.st);
+    assert_int_equal(n_tried, 2);
+    refuses = false;
+    ts_clock_set_fake(T0 + 100 * TS_HOUR_MS + 3 * TEN_MIN_MS);
+    end_refused(&b);
+}
+
+/* With more refused deletes than are remembered shipping waits, and it goes on when there are fewer. */
+static void test_ship_delete__too_many_refused_ones_stop_shipping(void **state)
+{
+    (void)state;
+    enum { MOST = 256 };
+    struct ship_both b;
+    struct ts_error err = {0};
+    begin_refusing(&b);
+    for (int64_t i = 0; i < MOST; i++)
+        ship_del(&b, 0, T0 + i * 10000, T0 + i * 10000 + 1);
+    ship_flush(b.st);
+    ship_all(b.st);
+    ship_del(&b, 0, T0 + MOST * 10000, T0 + MOST * 10000 + 1);
+    ship_flush(b.st);
+    ship_turn(b.st);
+    assert_int_equal(sto_ship(b.st, &err), TS_EBACKEND);
+    assert_non_null(strstr(err.text, "has refused 256 deletes; of one more it says: the delete is refused"));
+    assert_int_equal(ship_stat(b.st, "ship.refused_deletes"), MOST);
+    refuses = false;
+    ship_all(b.st);
+    assert_int_equal(n_tried, MOST + 2);
+    ts_clock_set_fake(T0 + 100 * TS_HOUR_MS + TEN_MIN_MS);
+    end_refused(&b);
+}
+
+/* A pass that fails before a refused delete is sent again does not forget how often it was refused. */
+static void test_ship_delete__a_failure_does_not_shorten_the_pause(void **state)
+{
+    (void)state;
+    struct ship_both b;
+    begin_refused(&b);
+    ts_clock_set_fake(T0 + 100 * TS_HOUR_MS + TEN_MIN_MS);
+    fails = true;
+    assert_int_equal(sto_ship(b.st, NULL), TS_EBACKEND);
+    fails = false;
+    n_tried = 0;
+    ship_all(b.st);
+    assert_int_equal(n_tried, 2);
+    ts_clock_set_fake(T0 + 100 * TS_HOUR_MS + 2 * TEN_MIN_MS);
+    ship_all(b.st);
+    assert_int_equal(n_tried, 2);
+    refuses = false;
+    ts_clock_set_fake(T0 + 100 * TS_HOUR_MS + 3 * TEN_MIN_MS);
+    end_refused(&b);
+}
+
+/* A refused delete of all times, whose ends are beyond the times that can be stored. */
+static void test_ship_delete__a_refused_one_without_ends(void **state)
+{
+    (void)state;
+    struct ship_both b;
+    begin_refusing(&b);
+    ship_del(&b, 0, INT64_MIN, INT64_MAX);
+    ship_put(&b, 0, T0 + TS_HOUR_MS, 5);
+    ship_flush(b.st);
+    ship_all(b.st);
+    ship_put(&b, 0, T0 + 50 * TS_HOUR_MS, 6);
+    ship_flush(b.st);
+    ship_all(b.st);
+    kit_expect_all(b.st, &b.d, "it applies to what the remote store has");
+    refuses = false;
+    ts_clock_set_fake(T0 + 100 * TS_HOUR_MS + TEN_MIN_MS);
+    end_refused(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ship_delete__a_long_range_goes_in_parts),
         cmocka_unit_test(test_ship_delete__a_refused_one_holds_up_nothing_else),
         cmocka_unit_test(test_ship_delete__a_refused_one_is_sent_after_a_start),
-        cmocka_unit_test(test_ship_delete__a_refused_one_is_sent_when_asked_for)};
+        cmocka_unit_test(test_ship_delete__a_refused_one_is_sent_when_asked_for),
+        cmocka_unit_test(test_ship_delete__the_last_hour_of_a_refused_one_counts),
+        cmocka_unit_test(test_ship_delete__refused_ones_are_told_apart),
+        cmocka_unit_test(test_ship_delete__a_repeated_one_is_refused_once),
+        cmocka_unit_test(test_ship_delete__too_many_refused_ones_stop_shipping),
+        cmocka_unit_test(test_ship_delete__a_failure_does_not_shorten_the_pause),
+        cmocka_unit_test(test_ship_delete__a_refused_one_without_ends)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -441,6 +441,32 @@ static void test_remote_histogram__a_row_that_is_too_large_stops_nothing_else(vo
     assert_int_equal(r.n_refused, 1);
 }
 
+/* So does a delete of them: it is refused, as it would fail again. */
+static void test_remote_histogram__a_delete_of_too_many_is_refused(void **state)
+{
+    (void)state;
+    struct sto_thrift_gateway g = {"127.0.0.1", fake_hbase_port(k_fake)};
+    struct sto_hbase_opts opts = {.access = {.gateways = &g, .n_gateways = 1, .max_reply_bytes = 1 << 20},
+                                  .schema = STO_HBASE_SCHEMA_DEFAULT,
+                                  .histogram_codec = 42,
+                                  .now_ms = k_clock};
+    struct ts_error err = {0};
+    int64_t base = K_HOUR * TS_HOUR_MS;
+    k_close();
+    assert_int_equal(sto_hbase_open(&opts, &k_remote, &err), 0);
+    make_ids();
+    for (int i = 0; i < 40000; i++)
+        fake_hbase_put(k_fake, "tsdb", k_key(K_HOUR), "t",
+                       (struct ts_slice){(const char[]){6, (char)(i >> 8), (char)i}, 3}, TS_SLICE_LIT("x"),
+                       0);
+    struct buckets b = {.n = 0};
+    add(&b, "u", "30:0");
+    int rc = k_remote->ops->delete_range(k_remote, &b.row[0].series, base, base + TS_HOUR_MS - 1, NULL, &err);
+    release(&b);
+    assert_int_equal(rc, TS_EINVAL);
+    assert_non_null(strstr(err.text, "a row in HBase is too large to be changed"));
+}
+
 /* More in two rows than are sent together. */
 static void test_remote_histogram__many(void **state)
 {
@@ -547,6 +573,7 @@ int main(void)
         CASE(reading),
         CASE(what_is_shipped_is_read),
         CASE(deletes),
+        CASE(a_delete_of_too_many_is_refused),
         CASE(many),
         CASE(a_row_behind_a_full_round),
         CASE(more_than_many_rounds),
@@ -554,6 +581,7 @@ int main(void)
         CASE(equal_ranges),
         CASE(a_cell_that_cannot_be_changed_stops_nothing_else),
         CASE(a_row_that_is_too_large_stops_nothing_else),
+        CASE(a_delete_of_too_many_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,9 @@
  */
 #include "tests/unit/hbase/ship_kit.h"
 
+#include "base/budget.h"
+#include "base/json.h"
+#include "storage/hbase/remote/cells_int.h"
 #include "storage/remote_cell.h"
 
 #define START_MS (1328140000ll * 1000) /* a multiple of 1000 s: OpenTSDB's peculiar offset */
@@ -233,6 +236,35 @@ static int teardown(void **state)
     return k_teardown(state);
 }
 
+/* A series that cannot get an id has no place: its annotation is not taken for one that is stored. */
+static void test_remote_cells__a_counter_that_gives_no_ids_stores_nothing(void **state)
+{
+    (void)state;
+    k_open(false, false);
+    fake_hbase_put(k_fake, "tsdb-uid", (struct ts_slice){"\0", 1}, "id", TS_SLICE_LIT("metrics"),
+                   TS_SLICE_LIT("1234567"), 0);
+    assert_int_equal(cas(note_key(false, START_MS), "", NOTE), TS_EINVAL);
+    assert_int_equal(cas(name_key(STO_REMOTE_METRIC, "m"), "", "1{\"created\":1795226522}"), TS_EBACKEND);
+    assert_int_equal(fake_hbase_cells(k_fake, "tsdb"), 0);
+}
+
+/* Without memory for a record it is not known where it belongs, and no place is taken instead. */
+static void test_remote_cells__short_memory_takes_no_place(void **state)
+{
+    struct ts_budget account;
+    struct sto_hbase__place place = {.n_qualifiers = 2};
+    const struct ts_slice in_ms = TS_SLICE_LIT("1{\"startTime\":1328140000000}");
+    (void)state;
+    ts_budget_init(&account, "json", "http_body_total_bytes", NULL, 1 << 20);
+    ts_json_count_in(&account);
+    assert_int_equal(sto_hbase__place_for(&place, in_ms), 1);
+    assert_int_equal(sto_hbase__place_for(&place, TS_SLICE_LIT("1{\"startTime\":1328140000}")), 0);
+    assert_int_equal(sto_hbase__place_for(&place, (struct ts_slice){NULL, 0}), 0);
+    ts_budget_force(&account, 1 << 20);
+    assert_int_equal(sto_hbase__place_for(&place, in_ms), TS_ENOMEM);
+    ts_json_count_in(NULL);
+}
+
 #define CASE(NAME) cmocka_unit_test_setup_teardown(test_remote_cells__##NAME, k_setup, teardown)
 int main(void)
 {
@@ -242,6 +274,8 @@ int main(void)
         CASE(what_opentsdb_wrote_is_read_and_changed),
         CASE(another_writer_between_read_and_write),
         CASE(faults_of_changes),
+        CASE(a_counter_that_gives_no_ids_stores_nothing),
+        CASE(short_memory_takes_no_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -207,6 +207,34 @@ static void test_remote_access__final_exceptions_are_known_by_their_text(void **
     assert_false(sto_hbase_is_final(&r));
 }
 
+/* An exception that concerns a table says nothing of the rows of a request. */
+static void test_remote_access__refusals_of_rows_are_known_by_their_text(void **state)
+{
+    (void)state;
+    static const char *const of_tables[] = {"org.apache.hadoop.hbase.TableNotFoundException: x",
+                                            "org.apache.hadoop.hbase.TableNotEnabledException: x",
+                                            "a.NoSuchColumnFamilyException: x",
+                                            "a.NamespaceNotFoundException",
+                                            "org.apache.hadoop.hbase.security.AccessDeniedException: x",
+                                            "a.RpcThrottlingException: QuotaExceededException: x",
+                                            "a.quotas.SpaceLimitingException: x"};
+    struct sto_thrift_reply r = {.outcome = STO_THRIFT_IO_ERROR};
+    assert_true(sto_hbase_refuses_rows(&r));
+    r.text = TS_SLICE_LIT("a.DoNotRetryIOException: the row is too large");
+    assert_true(sto_hbase_refuses_rows(&r));
+    r.text = TS_SLICE_LIT("region is not online");
+    r.can_retry = true;
+    assert_false(sto_hbase_refuses_rows(&r));
+    r.can_retry = false;
+    for (size_t i = 0; i < sizeof of_tables / sizeof *of_tables; i++) {
+        r.text = ts_slice_str(of_tables[i]);
+        if (sto_hbase_refuses_rows(&r))
+            fail_msg("%s", of_tables[i]);
+    }
+    r = (struct sto_thrift_reply){.outcome = STO_THRIFT_DONE};
+    assert_false(sto_hbase_refuses_rows(&r));
+}
+
 static void test_remote_access__cancellation_ends_a_call_and_its_repeats(void **state)
 {
     (void)state;
@@ -368,6 +396,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_remote_access__exceptions_that_allow_it_are_repeated, setup,
                                         teardown),
         cmocka_unit_test(test_remote_access__final_exceptions_are_known_by_their_text),
+        cmocka_unit_test(test_remote_access__refusals_of_rows_are_known_by_their_text),
         cmocka_unit_test_setup_teardown(test_remote_access__cancellation_ends_a_call_and_its_repeats, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_remote_access__deadlines_end_calls, setup, teardown),

@@ -224,39 +224,92 @@ static void test_memory_limit__json_trees_are_counted_and_refused(void **state)
     assert_int_equal(ts_json_load(TS_SLICE_LIT("{\"a\":[1,2,3]}"), &small, &err), 0);
     json_decref(small);
     tsd_memory_reset_allocator();
+    uint64_t used = atomic_load(&m.accounts[TSD_MEM_JSON].used_bytes);
+    assert_int_equal(ts_json_load(TS_SLICE_LIT("[1,2,3]"), &tree, &err), 0);
+    assert_int_equal(atomic_load(&m.accounts[TSD_MEM_JSON].used_bytes), used);
+    json_decref(tree);
+}
+
+/* Texts of growing length, begin and end around n times fill: each is loaded within the account or refused, and leaves nothing there. Returns how many were
+ * loaded. */
+static size_t load_growing(const char *begin, const char *fill, const char *end, size_t *out_refused)
+{
+    struct ts_budget account;
+    size_t n_loaded = 0;
+    ts_budget_init(&account, "json", "http_body_total_bytes", NULL, 3 * MIB / 2);
+    ts_json_count_in(&account);
+    *out_refused = 0;
+    for (size_t n = 1; n < 2 * MIB / strlen(fill); n += n / 8 + 1) {
+        struct ts_error err = {0};
+        json_t *tree = NULL;
+        struct ts_buf b;
+        ts_buf_init(&b, 0);
+        ts_buf_str(&b, begin);
+        for (size_t i = 0; i < n; i++)
+            ts_buf_str(&b, fill);
+        ts_buf_str(&b, end);
+        int rc = ts_json_load(ts_buf_get(&b), &tree, &err);
+        ts_buf_release(&b);
+        n_loaded += rc == 0;
+        *out_refused += rc == TS_ENOMEM;
+        json_t *text = json_object_get(tree, "a");
+        if (json_is_string(text))
+            assert_int_equal(json_string_length(text), n * strlen(fill));
+        json_decref(tree);
+        assert_int_equal(atomic_load(&account.used_bytes), 0);
+        if (atomic_load(&account.peak_bytes) > account.limit_bytes)
+            fail_msg("%zu times %s: %llu bytes", n, fill,
+                     (unsigned long long)atomic_load(&account.peak_bytes));
+    }
+    ts_json_count_in(NULL);
+    return n_loaded;
 }
 
 /* A text is loaded as it is or not at all, whatever its strings and its account: the parser must not meet a refusal within a string. */
 static void test_memory_limit__strings_are_whole_or_refused(void **state)
 {
-    struct ts_budget account;
-    size_t n_loaded = 0, n_refused = 0;
+    size_t n_refused;
     (void)state;
-    ts_budget_init(&account, "json", "http_body_total_bytes", NULL, 3 * MIB / 2);
+    assert_true(load_growing("{\"a\":\"", "abcdefghijk", "\"}", &n_refused) > 20 && n_refused > 3);
+    assert_true(load_growing("{\"a\":\"", "[1,2]:{3,4}", "\"}", &n_refused) > 20 && n_refused > 3);
+    assert_true(load_growing("{\"a", "abcdefghijk", "\":1}", &n_refused) > 20 && n_refused > 3);
+    /* what is no JSON is read to its end as well */
+    assert_true(load_growing("{\"a\":\"", "abcdefghijk", "", &n_refused) == 0 && n_refused > 3);
+    assert_true(load_growing("[", "12345678901", "]", &n_refused) < 4 && n_refused > 3);
+}
+
+/* Containers and values of arrays fit into what is taken for a text before it is loaded. */
+static void test_memory_limit__values_fit_into_what_is_taken(void **state)
+{
+    static const char *const fills[] = {",1", ",[]", ",{}", ",\"b\"", ",1.5", ",[[[1]]]"};
+    size_t n_refused;
+    (void)state;
+    for (size_t i = 0; i < sizeof fills / sizeof *fills; i++)
+        assert_true(load_growing("[0", fills[i], "]", &n_refused) > 20 && n_refused > 3);
+}
+
+/* Only trees that are made while the account is set are counted in it; a large body that is refused is counted as a refusal. */
+static void test_memory_limit__refusals_of_trees_are_counted(void **state)
+{
+    struct ts_budget account;
+    struct ts_error err = {0};
+    json_t *tree;
+    (void)state;
+    ts_budget_init(&account, "json", "http_body_total_bytes", NULL, MIB);
     ts_json_count_in(&account);
-    for (size_t n = 1; n < 2 * MIB; n += n / 4 + 1) {
-        struct ts_error err = {0};
-        json_t *tree = NULL;
-        struct ts_buf b;
-        ts_buf_init(&b, 0);
-        ts_buf_str(&b, "{\"a\":\"");
-        for (size_t i = 0; i < n; i++)
-            ts_buf_char(&b, (char)('a' + i % 26));
-        ts_buf_str(&b, "\"}");
-        int rc = ts_json_load(ts_buf_get(&b), &tree, &err);
-        ts_buf_release(&b);
-        n_loaded += rc == 0;
-        n_refused += rc < 0;
-        if (rc < 0)
-            assert_int_equal(rc, TS_ENOMEM);
-        else
-            assert_int_equal(json_string_length(json_object_get(tree, "a")), n);
-        json_decref(tree);
-        assert_int_equal(atomic_load(&account.used_bytes), 0);
-        assert_true(atomic_load(&account.peak_bytes) <= account.limit_bytes);
-    }
-    assert_true(n_loaded > 20 && n_refused > 3);
+    ts_budget_force(&account, MIB / 4 * 3);
+    ts_json_small(false);
+    assert_int_equal(ts_json_load(TS_SLICE_LIT("[1,2,3]"), &tree, &err), TS_ENOMEM);
+    ts_json_small(true);
+    assert_int_equal(atomic_load(&account.n_refused), 1);
+    assert_int_equal(ts_json_load(TS_SLICE_LIT("[1,2,3]"), &tree, &err), 0);
+    json_decref(tree);
+    assert_int_equal(atomic_load(&account.used_bytes), MIB / 4 * 3);
     ts_json_count_in(NULL);
+    assert_int_equal(ts_json_load(TS_SLICE_LIT("[1,2,3]"), &tree, &err), 0);
+    assert_int_equal(atomic_load(&account.used_bytes), MIB / 4 * 3);
+    json_decref(tree);
+    assert_int_equal(atomic_load(&account.used_bytes), MIB / 4 * 3);
 }
 
 static void test_memory_limit__large_uses_are_followed_by_one_trim(void **state)
@@ -410,6 +463,8 @@ int main(void)
         CASE(test_memory_limit__bodies_have_a_reserve),
         CASE(test_memory_limit__json_trees_are_counted_and_refused),
         CASE(test_memory_limit__strings_are_whole_or_refused),
+        CASE(test_memory_limit__values_fit_into_what_is_taken),
+        CASE(test_memory_limit__refusals_of_trees_are_counted),
         CASE(test_memory_limit__what_a_store_holds_is_measured),
         CASE(test_memory_limit__large_uses_are_followed_by_one_trim),
     };

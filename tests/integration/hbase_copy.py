@@ -110,6 +110,31 @@ def stopped_early(start, relay, config, folder):
     check("nothing is left", (p.returncode, os.path.exists(folder), os.path.exists(folder + ".copy")), (1, False, False))
 
 
+def marks(folder):
+    """What the progress file of a folder says: the end of what was copied of each metric."""
+    ends = {}
+    with open(folder + ".copy", encoding="utf-8") as f:
+        for line in f.read().splitlines()[1:]:
+            begin, end_ms, metric = line.split(" ", 2)
+            ends[metric, begin] = max(int(end_ms), ends.get((metric, begin), 0))
+    return ends
+
+
+def keeps_progress(start, relay, config, folder):
+    """A copy that goes on and is interrupted before it has copied anything keeps what was recorded before."""
+    before, file = marks(folder), os.stat(folder + ".copy").st_ino
+    relay.pause_s = 0.05
+    p = start("copy", "--from", "hbase", "--to", folder, "--config", config)
+    while p.poll() is None and os.stat(folder + ".copy").st_ino == file:
+        time.sleep(0.005)
+    holds("the file was read and written anew", p.poll() is None)
+    p.send_signal(signal.SIGINT)
+    said = p.communicate(timeout=240)[1]
+    relay.pause_s = 0.0
+    check("it was interrupted", (p.returncode, os.path.exists(folder + ".copy")), (1, True))
+    holds("and nothing is forgotten", before and before.items() <= marks(folder).items(), (before, said))
+
+
 def records_all(start, relay, config, folder):
     """Ctrl-C of a copy into HBase records the slices that are complete, also those that are not due yet."""
     with open(folder + ".copy", encoding="utf-8") as f:
@@ -264,6 +289,7 @@ def main():
     code, said, state = interrupt(lambda p: p.send_signal(signal.SIGINT), *in_words)
     check("Ctrl-C ends it, and what was copied is recorded", (code, os.path.exists(state)), (1, True))
     holds("and says how to go on", "the copy is not complete; the same command continues it" in said, said)
+    keeps_progress(start, relay, config, two)
     stopped_early(start, relay, config, two + ".new")
     code, out, err = copy(*in_words)
     check("copied back", (code, err if code else "", len(out.splitlines())), (0, "", N_METRICS * 4))

@@ -310,7 +310,9 @@ def read_back(answer, host, port, keys):
 def missing_table(host, port, keys):
     """A table of ids that is missing is no HBase that does not answer: the log, tsd check and the tools name it, and what creates it."""
     name, mends = PREFIX + "none", "is missing or disabled; tsd hbase create-tables creates it, and one of the keys hbase_data_table, hbase_uid_table, hbase_tree_table and hbase_meta_table names it"
-    with Daemon(workers=2, remote="hbase", hbase_gateways="%s:%d" % (host, port), **dict(keys, hbase_uid_table=name)) as d:
+    with Daemon(workers=2, memory_limit="128M", remote="hbase", hbase_gateways="%s:%d" % (host, port), **dict(keys, hbase_uid_table=name)) as d:
+        limits = {a["account"]: a["limitBytes"] for a in d.api("/api/admin/memory")["accounts"]}
+        check("replies of HBase have half of what memory_limit leaves", limits["hbase"], limits["process"] // 2)
         until("the log names the table", lambda: "HBase does not serve the table of ids" in log(d))
         check("and what to do", "table %s %s" % (name, mends) in log(d), True)
         got = subprocess.run([os.environ["TSD"], "check", "--port", str(d.port)], stdout=subprocess.PIPE, encoding="utf-8")

@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "hbase"))
 from hbase import HOUR, Relay, create_tables
@@ -163,6 +164,7 @@ def main():
         until("rows that HBase cannot hold are listed", lambda: d.api("/api/admin/refused"))
         r = d.api("/api/admin/refused")
         check("one row", [(x["metric"], len(x["tags"]), x["hour"]) for x in r], [("hm.many", 9, HOUR)])
+        holds("now", abs(r[0]["refused"] - time.time()) < 600, r)
         holds("with the reason", "8" in r[0]["reason"] and r[0]["times"] >= 1, r)
         until("all others are sent", lambda: len(dict(g.scan(tables[0]))) == 3)
         trees(d, g, tables[2], relay)

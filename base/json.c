@@ -12,10 +12,11 @@
 
 #include <math.h>
 
-#define JSON_MAX_UNKNOWN 100  /* members that nobody knows which are looked at */
-#define JSON_MAX_DEPTH   64   /* nesting that ts_json_load accepts; bounds jansson's recursion */
-#define JSON_VALUE_BYTES 140  /* memory of a value in a tree, but for its text */
-#define JSON_TEXT_BYTES  4096 /* of a text, however short it is */
+#define JSON_MAX_UNKNOWN  100  /* members that nobody knows which are looked at */
+#define JSON_MAX_DEPTH    64   /* nesting that ts_json_load accepts; bounds jansson's recursion */
+#define JSON_VALUE_BYTES  160  /* memory of a value in a tree, but for its text, */
+#define JSON_OBJECT_BYTES 140  /* and so much more if it is an object: the table of its members */
+#define JSON_TEXT_BYTES   4096 /* of a text, however short it is */
 
 /* ---- out ---- */
 
@@ -284,7 +285,7 @@ int ts_json_no_memory(size_t n_bytes, struct ts_error *err)
 static int json_check_size(struct ts_slice text, uint64_t *out_bytes, struct ts_error *err)
 {
     int depth = 0, line = 1;
-    size_t n_values = 1;
+    size_t n_values = 1, n_objects = 0;
     size_t line_start = 0, token = 0, longest = 0; /* where a token begins; the longest one */
     bool quoted = false;
     for (size_t i = 0; i < text.n; i++) {
@@ -304,6 +305,7 @@ static int json_check_size(struct ts_slice text, uint64_t *out_bytes, struct ts_
             n_values++;
         } else if (c == '{' || c == '[') {
             n_values++;
+            n_objects += c == '{';
             if (++depth > JSON_MAX_DEPTH)
                 return ts_error_set(err, TS_EPARSE, "JSON line %d column %zu: more than %d levels deep", line,
                                     i - line_start + 1, JSON_MAX_DEPTH);
@@ -318,7 +320,8 @@ static int json_check_size(struct ts_slice text, uint64_t *out_bytes, struct ts_
         }
     }
     longest = text.n - token > longest ? text.n - token : longest;
-    *out_bytes = (uint64_t)n_values * JSON_VALUE_BYTES + text.n + 3 * (uint64_t)longest + JSON_TEXT_BYTES;
+    *out_bytes = (uint64_t)n_values * JSON_VALUE_BYTES + (uint64_t)n_objects * JSON_OBJECT_BYTES + text.n +
+                 3 * (uint64_t)longest + JSON_TEXT_BYTES;
     return 0;
 }
 

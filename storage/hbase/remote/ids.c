@@ -96,7 +96,7 @@ static int result(const struct sto_hbase__batch *b, const struct sto_hbase__want
     if (w->state == STO_HBASE__FULL)
         return sto_hbase__ids_full(b->c, out->kind, err);
     if (w->state == STO_HBASE__STUCK)
-        return ts_error_set(err, TS_EBACKEND, "%s", b->stuck.text);
+        return ts_error_set(err, TS_EBACKEND, "%s", b->stuck[w->kind].text);
     out->rc = w->state == STO_HBASE__KNOWN     ? 0
               : w->state == STO_HBASE__ABSENT  ? TS_ENOTFOUND
               : w->state == STO_HBASE__DAMAGED ? TS_ECORRUPT
@@ -202,7 +202,7 @@ static int64_t make_series(const struct sto_hbase__batch *b, const uint32_t *ref
         if (w->state == STO_HBASE__FULL)
             out->rc = sto_hbase__ids_full(b->c, (enum sto_remote_kind)w->kind, &out->why);
         else if (w->state == STO_HBASE__STUCK)
-            out->rc = ts_error_set(&out->why, TS_EINVAL, "%s", b->stuck.text);
+            out->rc = ts_error_set(&out->why, TS_EINVAL, "%s", b->stuck[w->kind].text);
         else if (w->state == STO_HBASE__DAMAGED)
             out->rc =
                 ts_error_set(&out->why, TS_EINVAL,

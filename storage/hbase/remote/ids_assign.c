@@ -346,7 +346,7 @@ static bool is_full(struct sto_hbase__batch *b, enum sto_remote_kind kind, bool 
 static int set_stuck(struct block *k, const struct ts_error *why)
 {
     struct sto_hbase__batch *b = k->b;
-    b->stuck = *why;
+    b->stuck[k->kind] = *why;
     for (size_t i = 0; i < b->n; i++)
         if (b->list[i].kind == k->kind && b->list[i].state == STO_HBASE__ABSENT)
             b->list[i].state = STO_HBASE__STUCK;

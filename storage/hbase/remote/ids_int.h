@@ -101,10 +101,10 @@ struct sto_hbase__batch {
     size_t n_heads;  /* a power of two */
     uint32_t *refs;  /* owned; n_refs positions in list, for the caller */
     size_t n_refs;
-    struct ts_buf *names;  /* by id: receives the names; NULL = by name */
-    int64_t now_ms;        /* when the call began */
-    struct ts_error stuck; /* why names are STUCK */
-    bool spares;           /* a damaged name does not fail the batch */
+    struct ts_buf *names;                       /* by id: receives the names; NULL = by name */
+    int64_t now_ms;                             /* when the call began */
+    struct ts_error stuck[STO_REMOTE_TAGV + 1]; /* why names of a kind are STUCK */
+    bool spares;                                /* a damaged name does not fail the batch */
 };
 /**
  * @param n_most  names or ids that may be added, and positions that refs has

@@ -281,11 +281,49 @@ static void test_memory_limit__strings_are_whole_or_refused(void **state)
 /* Containers and values of arrays fit into what is taken for a text before it is loaded. */
 static void test_memory_limit__values_fit_into_what_is_taken(void **state)
 {
-    static const char *const fills[] = {",1", ",[]", ",{}", ",\"b\"", ",1.5", ",[[[1]]]"};
+    static const char *const fills[] = {
+        ",1",
+        ",[]",
+        ",{}",
+        ",\"b\"",
+        ",1.5",
+        ",[[[1]]]",
+        ",{\"a\":1}",
+        ",{\"a\":\"b\"}",
+        ",{\"a\":{\"b\":\"c\"}}",
+        ",{\"a\":{\"b\":{\"c\":{\"d\":{}}}}}",
+        ",{\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5,\"f\":6,\"g\":7,\"h\":8,\"i\":9}"};
     size_t n_refused;
     (void)state;
     for (size_t i = 0; i < sizeof fills / sizeof *fills; i++)
         assert_true(load_growing("[0", fills[i], "]", &n_refused) > 20 && n_refused > 3);
+}
+
+/* Members of one object, whose table grows. */
+static void test_memory_limit__members_fit_into_what_is_taken(void **state)
+{
+    struct ts_budget account;
+    (void)state;
+    ts_budget_init(&account, "json", "http_body_total_bytes", NULL, MIB);
+    ts_json_count_in(&account);
+    size_t n_loaded = 0;
+    for (size_t k = 0; k < 13 * 8; k++) { /* the table doubles at powers of 2 */
+        size_t n = (((8 + k % 8) << k / 8) >> 3) + (k % 8 == 0);
+        struct ts_error err = {0};
+        json_t *tree = NULL;
+        struct ts_buf b;
+        ts_buf_init(&b, 0);
+        for (size_t i = 0; i < n; i++)
+            ts_buf_printf(&b, "%s\"%zu\":\"x\"", i ? "," : "{", i);
+        ts_buf_char(&b, '}');
+        n_loaded += ts_json_load(ts_buf_get(&b), &tree, &err) == 0;
+        ts_buf_release(&b);
+        json_decref(tree);
+        if (atomic_load(&account.peak_bytes) > account.limit_bytes)
+            fail_msg("%zu members: %llu bytes", n, (unsigned long long)atomic_load(&account.peak_bytes));
+    }
+    assert_true(n_loaded > 20);
+    ts_json_count_in(NULL);
 }
 
 /* Only trees that are made while the account is set are counted in it; a large body that is refused is counted as a refusal. */
@@ -464,6 +502,7 @@ int main(void)
         CASE(test_memory_limit__json_trees_are_counted_and_refused),
         CASE(test_memory_limit__strings_are_whole_or_refused),
         CASE(test_memory_limit__values_fit_into_what_is_taken),
+        CASE(test_memory_limit__members_fit_into_what_is_taken),
         CASE(test_memory_limit__refusals_of_trees_are_counted),
         CASE(test_memory_limit__what_a_store_holds_is_measured),
         CASE(test_memory_limit__large_uses_are_followed_by_one_trim),

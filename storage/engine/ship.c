@@ -303,6 +303,8 @@ static int run_pass(struct sto_shipper *s, bool *out_more, bool *out_put, struct
         if (rc == 0 && later < 0)
             rc = ts_error_set(err, later, "%s", why.text);
     }
+    if (rc == 0 && !p.more)
+        sto_ship__refused_followed(s);
     keep_additions(&p);
     end(&p, rc == 0);
     sto_flight__release(&p.flight);
@@ -484,6 +486,7 @@ void sto_ship__free(struct sto_engine *e)
     ts_free(s->waiting.list);
     ts_free(s->large);
     ts_free(s->refused);
+    ts_free(s->unmarked.marks);
     sto_ship__hours_release(&s->hours);
     pthread_mutex_destroy(&s->mu);
     pthread_mutex_destroy(&s->wake_mu);

@@ -65,7 +65,7 @@ static int plan_part(struct sto_ship__pass *p, const struct sto_tomb *t, int32_t
                      struct ts_error *err)
 {
     (void)err;
-    if (sto_ship__is_set_aside(p, t))
+    if (sto_ship__is_set_aside(p, t) && !sto_ship__has_followers(p, t))
         return 0;
     p->del_lo = lo < p->del_lo ? lo : p->del_lo;
     p->del_hi = hi > p->del_hi ? hi : p->del_hi;
@@ -120,5 +120,5 @@ int sto_ship__deletes(struct sto_ship__pass *p, struct ts_error *err)
     int rc = each_delete(p, try_part, err);
     if (rc == 0)
         sto_ship__refused_end(p);
-    return rc;
+    return rc == 0 ? p->too_many : rc;
 }

@@ -52,7 +52,11 @@ static void note_mark(struct hours *w, int32_t lo, int32_t hi)
         end = other < end ? other : end;
         end = end < hi ? end : hi;
         next = (int64_t)end + 1;
-        if (sto_mark_of(done, (int32_t)at) != UINT64_MAX && !sto_mark_of(undeleted, (int32_t)at))
+        if (sto_mark_of(done, (int32_t)at) == UINT64_MAX)
+            continue;
+        if (sto_mark_of(undeleted, (int32_t)at))
+            sto_ship__note_unmarked(w->p, (int32_t)at, end);
+        else
             replace(&w->marks, sto_mark_list_with(&w->marks, (int32_t)at, end, w->p->target));
     }
 }

@@ -78,11 +78,12 @@ struct sto_shipper {
     struct sto_too_large *large; /* rows whose values cannot be read; n_large of them; owned */
     size_t n_large, cap_large;
     struct sto_refused_delete *refused; /* deletes; n_refused_deletes of them; owned */
-    size_t n_refused_deletes;
-    struct sto_additions waiting; /* that the last pass could not make absolute; owned */
-    _Atomic uint64_t n_waiting;   /* how many there are */
-    pthread_mutex_t sent_mu;      /* for the following */
-    struct sto_ship__sent *sent;  /* of memstores, after the last pass; owned */
+    size_t n_refused_deletes, cap_refused_deletes;
+    struct sto_mark_list unmarked; /* hours of these: up to which generation all else was shipped; owned */
+    struct sto_additions waiting;  /* that the last pass could not make absolute; owned */
+    _Atomic uint64_t n_waiting;    /* how many there are */
+    pthread_mutex_t sent_mu;       /* for the following */
+    struct sto_ship__sent *sent;   /* of memstores, after the last pass; owned */
     size_t n_sent;
     struct sto_mark_list
         with_sums;      /* marks after the last pass, and those of hours that wait only for sums; owned */
@@ -105,6 +106,7 @@ struct sto_refused_delete {
     unsigned n;    /* refusals in a row */
     bool due;      /* this pass sends it again */
     bool failed;   /* this pass has sent it, in vain */
+    bool again;    /* it may have deleted what is newer, and no pass has sent that again to the end */
 };
 
 /* A row of a memstore. */
@@ -131,6 +133,7 @@ struct sto_ship__pass {
     int64_t begun_ms; /* wall clock */
     int64_t
         open_hour; /* with ship_whole_hours: from this hour on hours are not over and left alone; otherwise INT64_MAX */
+    int too_many;                   /* TS_EBACKEND: a delete was refused for which there is no room */
     struct sto_mark_list undeleted; /* hours of deletes that were refused, which get no mark; owned */
     int64_t del_lo, del_hi; /* hours of all deletes that this pass ships; del_lo > del_hi: there are none */
     uint32_t *order;        /* hours of the pass as indexes in s->hours.list, newest first; owned */
@@ -177,13 +180,19 @@ int sto_ship__deletes(struct sto_ship__pass *p, struct ts_error *err);
 /* ship_refused.c */
 /** At the beginning of a pass, before its hours are found: which refused deletes does it send again? Their hours count as not done. */
 void sto_ship__refused_begin(struct sto_ship__pass *p);
+/** Hours lo..hi got no mark because of refused deletes, but everything else up to the target was shipped. */
+void sto_ship__note_unmarked(struct sto_ship__pass *p, int32_t lo, int32_t hi);
 /** Was a delete refused, so that this pass does not send it? */
 bool sto_ship__is_set_aside(const struct sto_ship__pass *p, const struct sto_tomb *t);
-/** A delete was refused now. TS_EBACKEND: too many are, and the pass has to end. */
+/** A delete was refused now. If too many are, p->too_many says that the pass has to end after the deletes. */
 int sto_ship__refuse_delete(struct sto_ship__pass *p, const struct sto_tomb *t, const struct ts_error *why,
                             struct ts_error *err);
 /** All deletes of the pass were sent or refused: forget those that succeeded, and determine p->undeleted. */
 void sto_ship__refused_end(struct sto_ship__pass *p);
+/** Was it sent in vain, and what is newer not sent after it? */
+bool sto_ship__has_followers(const struct sto_ship__pass *p, const struct sto_tomb *t);
+/** The pass has sent everything: nothing needs to follow refused deletes any more. */
+void sto_ship__refused_followed(struct sto_shipper *s);
 /** These hours are to be sent again: their refused deletes too, at once. Under files_mu. */
 void sto_ship__refused_ask(struct sto_shipper *s, const struct sto_mark_list *hours);
 

@@ -9,10 +9,14 @@
  */
 #include "storage/engine/ship_int.h"
 
+#include "base/array.h"
+#include "base/mem.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
-#define DELETES_MAX 256 /* refused deletes; with more of them shipping waits */
+#define DELETES_MAX                                                                                          \
+    4096 /* refused deletes, which every pass looks through for each delete; with more of them shipping waits */
 
 static int32_t first_hour(const struct sto_tomb *t)
 {
@@ -35,6 +39,17 @@ static struct sto_refused_delete *find(const struct sto_shipper *s, const struct
     return NULL;
 }
 
+static void replace(struct sto_mark_list *list, struct sto_mark_list next)
+{
+    ts_free(list->marks);
+    *list = next;
+}
+
+void sto_ship__note_unmarked(struct sto_ship__pass *p, int32_t lo, int32_t hi)
+{
+    replace(&p->s->unmarked, sto_mark_list_with(&p->s->unmarked, lo, hi, p->target));
+}
+
 void sto_ship__refused_begin(struct sto_ship__pass *p)
 {
     struct sto_shipper *s = p->s;
@@ -42,12 +57,18 @@ void sto_ship__refused_begin(struct sto_ship__pass *p)
         struct sto_refused_delete *d = &s->refused[i];
         d->failed = false;
         d->due = sto_ship__is_due(p, d->n, d->at_ms);
+        if (d->due)
+            replace(&s->unmarked,
+                    sto_mark_list_without(&s->unmarked, first_hour(&d->tomb), last_hour(&d->tomb)));
         for (size_t k = 0; d->due && k < s->hours.n; k++) {
             struct sto_ship__hour *h = &s->hours.list[k];
             if (h->hour >= first_hour(&d->tomb) && h->hour <= last_hour(&d->tomb))
                 h->through = 0;
         }
     }
+    for (size_t i = 0; i < s->unmarked.n; i++) /* their marks are lower */
+        replace(&p->done, sto_mark_list_with(&p->done, s->unmarked.marks[i].hour_lo,
+                                             s->unmarked.marks[i].hour_hi, s->unmarked.marks[i].gen));
 }
 
 bool sto_ship__is_set_aside(const struct sto_ship__pass *p, const struct sto_tomb *t)
@@ -56,23 +77,37 @@ bool sto_ship__is_set_aside(const struct sto_ship__pass *p, const struct sto_tom
     return d && (!d->due || d->failed);
 }
 
+bool sto_ship__has_followers(const struct sto_ship__pass *p, const struct sto_tomb *t)
+{
+    const struct sto_refused_delete *d = find(p->s, t);
+    return d && d->again;
+}
+
+void sto_ship__refused_followed(struct sto_shipper *s)
+{
+    for (size_t i = 0; i < s->n_refused_deletes; i++)
+        s->refused[i].again = false;
+}
+
 int sto_ship__refuse_delete(struct sto_ship__pass *p, const struct sto_tomb *t, const struct ts_error *why,
                             struct ts_error *err)
 {
     struct sto_shipper *s = p->s;
     struct sto_refused_delete *d = find(s, t);
     struct ts_error text;
-    if (!d && s->n_refused_deletes == DELETES_MAX)
-        return ts_error_set(err, TS_EBACKEND,
-                            "the remote store has refused %u deletes; of one more it says: %s", DELETES_MAX,
-                            why->text);
+    if (!d && s->n_refused_deletes ==
+                  DELETES_MAX) { /* those that succeed in this pass make room for the next one */
+        p->too_many =
+            ts_error_set(err, TS_EBACKEND, "the remote store has refused %u deletes; of one more it says: %s",
+                         DELETES_MAX, why->text);
+        return 0;
+    }
     if (!d) {
-        if (!s->refused)
-            s->refused = ts_xcalloc(DELETES_MAX, sizeof *s->refused);
+        TS_ARRAY_GROW(s->refused, s->n_refused_deletes, s->cap_refused_deletes, 16);
         d = &s->refused[s->n_refused_deletes++];
         *d = (struct sto_refused_delete){.tomb = *t};
     }
-    d->failed = true;
+    d->failed = d->again = true;
     d->n++;
     d->at_ms = p->begun_ms;
     atomic_fetch_add_explicit(&s->n_deletes_refused, 1, memory_order_relaxed);

@@ -18,6 +18,8 @@
 
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define LISTED_ROWS 20 /* that were not copied */
 
@@ -212,11 +214,12 @@ static int open_source(struct tsd_copy *c, bool writes, bool has_folder, struct 
 static int open_destination(struct tsd_copy *c, bool has_folder, struct ts_error *err)
 {
     if (!c->to_hbase) {
-        int there = ts_fs_exists(ts_fs_real(), c->dir, err);
-        if (there < 0)
-            return there;
-        c->made_folder = !there;
-        TS_TRY(tsd_local_open_dir(c->args, c->dir, TSD_LOCAL_CREATE, &c->store, NULL, err));
+        bool made = mkdir(c->dir, 0750) == 0; /* whatever is wrong with it, opening it says so */
+        int rc = tsd_local_open_dir(c->args, c->dir, TSD_LOCAL_CREATE, &c->store, NULL, err);
+        if (made && rc < 0)
+            (void)rmdir(c->dir); /* somebody else may have opened it meanwhile */
+        TS_TRY(rc);
+        c->made_folder = made;
     }
     return open_state(c, !c->to_hbase && !has_folder, err);
 }

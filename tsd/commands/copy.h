@@ -103,7 +103,7 @@ struct tsd_copy {
     struct sto_remote *remote;       /* HBase */
     const _Atomic bool *interrupted; /* by Ctrl-C; NULL: not yet noticed */
     struct sto_store *store;         /* NULL: not open, or --dry-run into a folder that does not exist */
-    bool made_folder;                /* the folder did not exist before this run */
+    bool made_folder;                /* this run has made the folder, and has opened it */
     struct tsd_copy_state *state;
 
     /* owned, names in names: the selected ones of the source, and internal ones of their rollups, in byte order */

@@ -34,6 +34,7 @@ struct tsd_copy_state {
     size_t n_marks;
     struct ts_buf pending; /* lines that are not in the file yet */
     int64_t due_ns;        /* monotonic: when they should be */
+    char *what;            /* what is copied; owned */
     bool is_new;           /* there was no file before, and no line is in this one */
 };
 
@@ -97,17 +98,24 @@ static int append(struct tsd_copy_state *s, struct ts_slice text, struct ts_erro
     return ts_fs_real()->sync(s->file, err);
 }
 
-/* A file without a half line at its end. */
-static int begin_file(struct tsd_copy_state *s, const char *what, struct ts_error *err)
+/* Write the marks into the file, and nothing else. */
+static int write_marks(const struct tsd_copy_state *s, struct ts_error *err)
 {
     struct ts_buf text;
     ts_buf_init(&text, 0);
-    ts_buf_printf(&text, FIRST_LINE "%s\n", what);
+    ts_buf_printf(&text, FIRST_LINE "%s\n", s->what);
     for (size_t i = 0; i < s->n_marks; i++)
         ts_buf_printf(&text, "%lld %lld %.*s\n", (long long)s->marks[i].from_ms,
                       (long long)s->marks[i].next_ms, (int)s->marks[i].metric.n, s->marks[i].metric.p);
     int rc = ts_fs_write_atomic(ts_fs_real(), s->path, text.p, text.n, err);
     ts_buf_release(&text);
+    return rc;
+}
+
+/* A file without a half line at its end. */
+static int begin_file(struct tsd_copy_state *s, struct ts_error *err)
+{
+    int rc = write_marks(s, err);
     return rc < 0 ? rc : ts_fs_real()->open(ts_fs_real(), s->path, TS_OPEN_APPEND, &s->file, err);
 }
 
@@ -125,10 +133,11 @@ int tsd_copy_state_open(const char *dir, const char *what, bool fresh, struct ts
     base[n] = 0;
     s->path = ts_fs_suffixed(base, ".copy");
     ts_free(base);
+    s->what = ts_xstrdup(what);
     s->is_new = true;
     int rc = fresh ? 0 : load(s, what, err);
     if (rc == 0)
-        rc = begin_file(s, what, err);
+        rc = begin_file(s, err);
     if (rc < 0) {
         tsd_copy_state_close(s, false);
         return rc;
@@ -188,13 +197,18 @@ bool tsd_copy_state_is_new(const struct tsd_copy_state *s)
     return s->is_new;
 }
 
-/* Does the file say something of another command, which has copied other metrics or times? */
-static bool has_others(const struct tsd_copy_state *s)
+/* What this command has copied is complete. Keep what the file says of others, which have copied other metrics or times. */
+static void forget_own(struct tsd_copy_state *s)
 {
+    size_t n = 0;
     for (size_t i = 0; i < s->n_marks; i++)
         if (!s->marks[i].asked)
-            return true;
-    return false;
+            s->marks[n++] = s->marks[i];
+    s->n_marks = n;
+    if (n)
+        (void)write_marks(s, NULL);
+    else
+        (void)ts_fs_real()->unlink(ts_fs_real(), s->path, NULL);
 }
 
 void tsd_copy_state_close(struct tsd_copy_state *s, bool done)
@@ -203,11 +217,12 @@ void tsd_copy_state_close(struct tsd_copy_state *s, bool done)
         return;
     if (s->file)
         (void)ts_fs_real()->close(s->file, NULL);
-    if (done && !has_others(s))
-        (void)ts_fs_real()->unlink(ts_fs_real(), s->path, NULL);
+    if (done)
+        forget_own(s);
     ts_buf_release(&s->pending);
     ts_free(s->marks);
     ts_free(s->text);
     ts_free(s->path);
+    ts_free(s->what);
     ts_free(s);
 }

@@ -12,9 +12,9 @@
 #include "tsd/meta/tsmeta.h"
 #include "tsd/meta/uidmeta.h"
 
-static bool found(void *arg, const struct tsd_record *note)
+static bool found(void *arg, struct ts_slice key, struct ts_slice value)
 {
-    (void)note;
+    (void)key, (void)value; /* whatever it says; there may be no memory to read it */
     *(bool *)arg = true;
     return false;
 }
@@ -26,7 +26,7 @@ bool tsd_meta_keeps_series(struct sto_store *st, const struct sto_series *s)
     qry_tsuid(s, &tsuid);
     bool keeps = tsd_tsmeta_there(st, s);
     if (!keeps)
-        tsd_notes_each(st, ts_buf_get(&tsuid), 0, INT64_MAX, found, &keeps);
+        tsd_notes_cells(st, ts_buf_get(&tsuid), 0, INT64_MAX, found, &keeps);
     ts_buf_release(&tsuid);
     return keeps;
 }

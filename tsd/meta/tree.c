@@ -94,7 +94,10 @@ static int tree_decode(struct ts_slice cell, struct ts_arena *arena, struct tsd_
     json_t *root;
     if (cell.n == 0 || *cell.p != TSD_FIELDS_FORMAT)
         return ts_error_set(err, TS_EVERSION, "tree %u was written by a newer program", (unsigned)out->id);
-    if (ts_json_load((struct ts_slice){cell.p + 1, cell.n - 1}, &root, err) < 0)
+    int loaded = ts_json_load((struct ts_slice){cell.p + 1, cell.n - 1}, &root, err);
+    if (loaded == TS_ENOMEM || loaded == TS_ELIMIT) /* it may be whole */
+        return loaded;
+    if (loaded < 0)
         return ts_error_set(err, TS_ECORRUPT, "tree %u can't be read", (unsigned)out->id);
     const json_t *rules = json_object_get(root, "rules");
     int rc = tsd_record_load_members(root, tsd_tree_fields, arena, &out->def, err);

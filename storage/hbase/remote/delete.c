@@ -22,6 +22,7 @@
  */
 #include "base/mem.h"
 #include "storage/hbase/histogram.h"
+#include "storage/hbase/limits.h"
 #include "storage/hbase/remote/rollup_cells.h"
 #include "storage/hbase/remote/ship_int.h"
 
@@ -477,7 +478,7 @@ static int erase_all(struct eraser *e, struct ts_error *err)
             why.code = 0;
             continue;
         }
-        struct sto_hbase__attempt now = {attempt, 1, e->refused, e->final};
+        struct sto_hbase__attempt now = {attempt - 1, 1, e->refused, e->final};
         enum sto_hbase__verdict verdict = sto_hbase__judge(e->h, &e->session, &now, rc, &why);
         e->refused = verdict == STO_HBASE__REFUSE;
         if (verdict != STO_HBASE__REPEAT)
@@ -500,7 +501,9 @@ static void wait_for_clock(const struct eraser *e)
 
 static int erase_series(struct eraser *e, const struct sto_remote_series *series, struct ts_error *err)
 {
-    int rc = sto_hbase_ids_series(e->h->ids, &e->session, STO_REMOTE_FIND, &series, 1, &e->id, err);
+    int rc = sto_hbase_ids_series(e->h->ids, &e->session, STO_REMOTE_FIND_EACH, &series, 1, &e->id, err);
+    if (rc == 0 && e->id.rc == TS_EINVAL && sto_hbase_check_series(series, NULL) == 0)
+        return ts_error_set(err, TS_EINVAL, "%s", e->id.why.text); /* a name is damaged */
     if (rc < 0 || e->id.rc < 0 || e->id.n == 0)
         return rc; /* a series that the tables do not have, or cannot have, has no points */
     sto_hbase_change_init(&e->change, e->memory);

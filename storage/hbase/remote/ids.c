@@ -252,7 +252,7 @@ int sto_hbase_ids_series(struct sto_hbase_id_cache *c, struct sto_hbase_session 
     if (n_names == 0)
         return 0;
     TS_TRY(sto_hbase__batch_init(&b, c, s, n_names, NULL, err));
-    b.spares = what == STO_REMOTE_MAKE; /* points of others are stored; a query must not overlook any */
+    b.spares = what != STO_REMOTE_FIND; /* points of others are stored; a query must not overlook any */
     uint32_t generation = add_names(&b, series, n, out);
     int rc = resolve(&b, what, err);
     if (rc == 0)

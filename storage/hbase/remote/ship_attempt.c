@@ -17,13 +17,12 @@ int sto_hbase__pause_after(struct sto_hbase_session *s, unsigned attempt, const 
     return sto_hbase_error(rc == TS_ETIMEOUT && why->code ? why->code : rc, err);
 }
 
-/* Memory for one row was refused: do others hold it, so that the row may fit in the next attempt? */
-static bool may_fit_later(const struct sto_hbase *h, const struct sto_hbase_session *s, unsigned attempt)
+/* Memory for one row was refused: do others hold it, so that the row may fit in a later attempt? */
+static bool is_short(const struct sto_hbase *h, const struct sto_hbase_session *s)
 {
     const struct ts_budget *memory = h->opts.access.memory;
     sto_thrift_client_trim(s->client); /* the reply is ours */
-    return attempt < MEMORY_ATTEMPTS && memory && memory->limit_bytes &&
-           ts_budget_room(memory) < memory->limit_bytes / 2;
+    return memory && memory->limit_bytes && ts_budget_room(memory) < memory->limit_bytes / 2;
 }
 
 static bool is_passing(int rc, bool final)
@@ -39,10 +38,12 @@ enum sto_hbase__verdict sto_hbase__judge(const struct sto_hbase *h, const struct
     why->code = rc = rc == TS_ENOMEM ? TS_ELIMIT : rc; /* a buffer that grows takes more than it needs */
     if (a->n_rows > 1 && (refused || rc == TS_ELIMIT))
         return STO_HBASE__DIVIDE;
-    if (rc == TS_ELIMIT && may_fit_later(h, s, a->n))
-        return STO_HBASE__REPEAT;
     if (rc == TS_ELIMIT) {
-        ts_error_wrap(why, "the row in HBase is too large to be changed");
+        bool later = is_short(h, s);
+        if (later && a->n < MEMORY_ATTEMPTS)
+            return STO_HBASE__REPEAT;
+        ts_error_wrap(why, later ? "other work holds the memory that the row in HBase needs"
+                                 : "the row in HBase is too large to be changed");
         refused = true;
     }
     if (refused) {

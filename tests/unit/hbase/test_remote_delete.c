@@ -138,6 +138,30 @@ static void test_remote_delete__a_refusal_is_told(void **state)
     }
 }
 
+/* A damaged entry of one of its names concerns this series alone: its rows are refused, and so are its deletes. */
+static void test_remote_delete__a_damaged_name_refuses_the_delete(void **state)
+{
+    (void)state;
+    struct ts_error err = {0};
+    int64_t base = (int64_t)K_HOUR * TS_HOUR_MS;
+    struct sto_cells c = k_cells("0:1");
+    struct sto_remote_row row = {.series = k_series, .hour = K_HOUR, .cells = &c};
+    k_open(false, false);
+    k_ship(K_HOUR, true, "0:1 10:2");
+    k_close();
+    k_open(false, false); /* nothing is cached */
+    fake_hbase_put(k_fake, "tsdb-uid", TS_SLICE_LIT("m"), "id", TS_SLICE_LIT("metrics"), TS_SLICE_LIT("12"),
+                   0);
+    struct k_result r = k_ship_rows(&row, 1);
+    assert_int_equal(r.rc, 0);
+    assert_int_equal(r.n_refused, 1);
+    assert_int_equal(k_remote->ops->delete_range(k_remote, &k_series, base, base + TS_HOUR_MS, NULL, &err),
+                     TS_EINVAL);
+    assert_string_equal(err.text,
+                        "what table tsdb-uid has of the name \"m\" is no id; see tsd uid fsck --hbase");
+    sto_cells_release(&c);
+}
+
 /* A gateway that answers with the rows in another order: no row is changed after the cells of another one. */
 static void test_remote_delete__rows_in_another_order(void **state)
 {
@@ -376,6 +400,7 @@ int main(void)
         CASE(points_that_come_back_are_a_refusal),
         CASE(faults_of_deletes),
         CASE(a_refusal_is_told),
+        CASE(a_damaged_name_refuses_the_delete),
         CASE(rows_in_another_order),
         CASE(what_follows_is_there_whatever_the_clocks),
         CASE(hidden_points_are_refused),

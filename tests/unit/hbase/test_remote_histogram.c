@@ -464,7 +464,7 @@ static void test_remote_histogram__a_delete_of_too_many_is_refused(void **state)
     int rc = k_remote->ops->delete_range(k_remote, &b.row[0].series, base, base + TS_HOUR_MS - 1, NULL, &err);
     release(&b);
     assert_int_equal(rc, TS_EINVAL);
-    assert_non_null(strstr(err.text, "a row in HBase is too large to be changed"));
+    assert_non_null(strstr(err.text, "the row in HBase is too large to be changed"));
 }
 
 /* More in two rows than are sent together. */

@@ -241,19 +241,19 @@ static void test_ship_delete__a_repeated_one_is_refused_once(void **state)
 static void test_ship_delete__too_many_refused_ones_stop_shipping(void **state)
 {
     (void)state;
-    enum { MOST = 256 };
+    enum { MOST = 4096 };
     struct ship_both b;
     struct ts_error err = {0};
     begin_refusing(&b);
     for (int64_t i = 0; i < MOST; i++)
-        ship_del(&b, 0, T0 + i * 10000, T0 + i * 10000 + 1);
+        ship_del(&b, 0, T0 + i * 10, T0 + i * 10 + 1);
     ship_flush(b.st);
     ship_all(b.st);
-    ship_del(&b, 0, T0 + MOST * 10000, T0 + MOST * 10000 + 1);
+    ship_del(&b, 0, T0 + MOST * 10, T0 + MOST * 10 + 1);
     ship_flush(b.st);
     ship_turn(b.st);
     assert_int_equal(sto_ship(b.st, &err), TS_EBACKEND);
-    assert_non_null(strstr(err.text, "has refused 256 deletes; of one more it says: the delete is refused"));
+    assert_non_null(strstr(err.text, "has refused 4096 deletes; of one more it says: the delete is refused"));
     assert_int_equal(ship_stat(b.st, "ship.refused_deletes"), MOST);
     refuses = false;
     ship_all(b.st);
@@ -302,6 +302,98 @@ static void test_ship_delete__a_refused_one_without_ends(void **state)
     end_refused(&b);
 }
 
+/* Deletes that are taken after all make room for others, also while there are too many. */
+static void test_ship_delete__those_that_are_taken_make_room(void **state)
+{
+    (void)state;
+    enum { MOST = 4096 };
+    struct ship_both b;
+    begin_refusing(&b);
+    for (int64_t i = 0; i < MOST; i++)
+        ship_del(&b, 0, T0 + i * 10, T0 + i * 10 + 1);
+    ship_flush(b.st);
+    ship_all(b.st);
+    refused_host = "h1";
+    ship_del(&b, 1, T0, T0 + 1);
+    ship_flush(b.st);
+    ts_clock_set_fake(T0 + 100 * TS_HOUR_MS + TEN_MIN_MS);
+    ship_turn(b.st);
+    (void)sto_ship(b.st, NULL);
+    ship_all(b.st);
+    refuses = false;
+    ts_clock_set_fake(T0 + 100 * TS_HOUR_MS + 3 * TEN_MIN_MS);
+    end_refused(&b);
+}
+
+/* Another delete in hours of a refused one is sent once, and rows of these hours are not sent in each pass. */
+static void test_ship_delete__others_in_hours_of_a_refused_one_are_sent_once(void **state)
+{
+    (void)state;
+    struct ship_both b;
+    begin_refusing(&b);
+    refused_host = "h0";
+    for (int64_t i = 0; i < 6; i++)
+        for (unsigned k = 0; k < 3; k++)
+            ship_put(&b, k, T0 + 2 * i * TS_HOUR_MS, 10 + i);
+    ship_flush(b.st);
+    ship_all(b.st);
+    ship_del(&b, 0, T0, T0 + 12 * TS_HOUR_MS);
+    for (int64_t i = 0; i < 6; i++) /* newer than the deletes, and in the hours of the refused one */
+        ship_put(&b, 2, T0 + 2 * i * TS_HOUR_MS + 1000, 5);
+    ship_del(&b, 1, T0, T0 + 12 * TS_HOUR_MS);
+    ship_flush(b.st);
+    ship_all(b.st);
+    ship_all(b.st);
+    uint64_t n_points = r_stat(b.r, "shipped_points"), n = n_tried;
+    for (int i = 0; i < 10; i++)
+        ship_all(b.st);
+    assert_int_equal(n_tried, n);
+    assert_int_equal(r_stat(b.r, "shipped_points"), n_points);
+    kit_expect_all(b.st, &b.d, "it stays here");
+    refuses = false;
+    ts_clock_set_fake(T0 + 100 * TS_HOUR_MS + TEN_MIN_MS);
+    end_refused(&b);
+}
+
+/* A delete that is executed in part before the remote store refuses it, and then goes away. */
+static int partly_refusing(struct sto_remote *r, const struct sto_remote_series *s, int64_t from_ms,
+                           int64_t to_ms, const struct sto_remote_call *call, struct ts_error *err)
+{
+    n_tried++;
+    assert_int_equal(usual_ops->delete_range(r, s, from_ms, to_ms, call, err), 0);
+    sto_memory_remote_set_unreachable(r, true);
+    return ts_error_set(err, TS_EINVAL, "the delete is refused");
+}
+
+/* What is newer than such a delete is sent after it, also if the pass has failed meanwhile. */
+static void test_ship_delete__what_a_refused_one_has_deleted_is_sent_again(void **state)
+{
+    (void)state;
+    struct ship_both b;
+    begin_refusing(&b);
+    ship_del(&b, 0, T0, T0 + TS_HOUR_MS - 1);
+    ship_flush(b.st);
+    ship_all(b.st);
+    assert_int_equal(n_tried, 1);
+    ship_put(&b, 0, T0 + 60000, 5); /* newer than the delete */
+    ship_all(b.st);
+    refusing_ops.delete_range = partly_refusing;
+    ts_clock_set_fake(T0 + 100 * TS_HOUR_MS + TEN_MIN_MS);
+    ship_put(&b, 1, T0 + 5 * TS_HOUR_MS, 1);
+    ship_turn(b.st);
+    assert_true(sto_ship(b.st, NULL) < 0);
+    assert_int_equal(n_tried, 2);
+    refusing_ops.delete_range = refusing_delete;
+    sto_memory_remote_set_unreachable(b.r, false);
+    ship_all(b.st);
+    assert_int_equal(n_tried, 2);
+    kit_expect_all(b.st, &b.d, "here");
+    ship_expect(b.r, &b.d, "there");
+    refuses = false;
+    ts_clock_set_fake(T0 + 100 * TS_HOUR_MS + 3 * TEN_MIN_MS);
+    end_refused(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +406,9 @@ int main(void)
         cmocka_unit_test(test_ship_delete__a_repeated_one_is_refused_once),
         cmocka_unit_test(test_ship_delete__too_many_refused_ones_stop_shipping),
         cmocka_unit_test(test_ship_delete__a_failure_does_not_shorten_the_pause),
+        cmocka_unit_test(test_ship_delete__those_that_are_taken_make_room),
+        cmocka_unit_test(test_ship_delete__others_in_hours_of_a_refused_one_are_sent_once),
+        cmocka_unit_test(test_ship_delete__what_a_refused_one_has_deleted_is_sent_again),
         cmocka_unit_test(test_ship_delete__a_refused_one_without_ends)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,8 @@
  */
 #include "t_ingest.h"
 
+#include "base/budget.h"
+#include "base/json.h"
 #include "storage/catalog/forget.h"
 #include "tsd/meta/annotation.h"
 #include "tsd/meta/keep.h"
@@ -173,6 +175,23 @@ static void test_keep__metadata_keep_their_series(void **state)
     t_end(&k);
 }
 
+/* Others may have used up the memory of JSON trees meanwhile. */
+static void test_keep__a_note_keeps_its_series_without_memory(void **state)
+{
+    (void)state;
+    struct t_keep k;
+    struct ts_budget full;
+    t_start(&k, 0, NULL);
+    write_note(&k, k.tsuid);
+    ts_budget_init(&full, "json", "http_body_total_bytes", NULL, 1000);
+    ts_budget_force(&full, 1000);
+    ts_json_count_in(&full);
+    forget(&k);
+    ts_json_count_in(NULL);
+    assert_ptr_equal(find(&k, "a", false), k.series);
+    t_end(&k);
+}
+
 /* --- said while a pass is under way --- */
 
 static void say_note(struct t_keep *k)
@@ -268,6 +287,7 @@ int main(void)
         cmocka_unit_test(test_keep__times_of_notes_are_seconds_up_to_32_bits),
         cmocka_unit_test(test_keep__a_note_keeps_its_series),
         cmocka_unit_test(test_keep__a_note_keeps_its_series_however_its_tsuid_was_sent),
+        cmocka_unit_test(test_keep__a_note_keeps_its_series_without_memory),
         cmocka_unit_test(test_keep__metadata_keep_their_series),
         cmocka_unit_test(test_keep__what_is_said_during_a_pass_counts),
         cmocka_unit_test(test_keep__a_delete_of_what_is_forgotten_does_nothing),

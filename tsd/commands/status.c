@@ -338,7 +338,7 @@ static void status_remote(const json_t *remote, struct ts_buf *out)
                         status_of_remote(remote), tsd_number_text(n_points, text),
                         ts_plural((uint64_t)n_points),
                         tsd_bytes_text(tsd_status_num(remote, "backlog_bytes", 0), bytes));
-    if (!n_rows && !n_deletes)
+    if (n_rows == 0 && n_deletes == 0)
         return;
     (void)ts_buf_printf(out, "%-13s%s row%s", "", tsd_number_text(n_rows, text), ts_plural((uint64_t)n_rows));
     (void)ts_buf_printf(

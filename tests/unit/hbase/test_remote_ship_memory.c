@@ -136,7 +136,7 @@ static void test_remote_ship_memory__a_row_that_never_fits_is_refused_at_once(vo
     for (uint64_t limit = 5u << 18; limit < 8u << 18; limit += 1u << 17) {
         struct ts_budget memory;
         struct ts_error err = {0};
-        struct sto_remote_call call = k_call_for(4000);
+        struct sto_remote_call call = k_call_for(60000);
         ts_budget_init(&memory, "hbase", "hbase_memory_bytes", NULL, limit);
         struct sto_hbase_opts opts = {.access = {.gateways = &g, .n_gateways = 1, .memory = &memory},
                                       .schema = STO_HBASE_SCHEMA_DEFAULT,

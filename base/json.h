@@ -115,5 +115,10 @@ int ts_json_known(const json_t *object, const char *known, struct ts_json_unknow
  *  what the text can need at most (it may be tried again): 160 bytes a value, 140 more an object, its length, and three times that of its longest string
  *  Cost: two passes. */
 int ts_json_load(struct ts_slice text, json_t **out, struct ts_error *err);
+/** Did it fail because there was no memory or because of a limit, so that a stored text may be whole all the same? */
+static inline bool ts_json_may_be_whole(int rc)
+{
+    return rc == TS_ENOMEM || rc == TS_ELIMIT;
+}
 
 #endif

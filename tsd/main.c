@@ -371,9 +371,9 @@ static const struct tsd_cmd commands[] = {
          "Annotations of these series are copied and compared as well, and without --metric global ones, "
          "too.\n"
          "Rollups are copied if rollups and rollups_config name their tables. Metadata of names and series, "
-         "and trees are not copied.\n"
-         "Nobody else should write these series meanwhile;\n"
-         "standard error has the numbers of what was left out.",
+         "and trees are not copied;\n"
+         "standard error has the numbers of what was left out. Nobody else should write these series "
+         "meanwhile.",
      .exits =
          "0 everything was copied and is the same on both sides; 1 it failed, something differs or was not "
          "copied; 2 wrong usage",

@@ -89,6 +89,12 @@ static void add(struct sto_mark_list *to, int64_t lo, int64_t hi, uint64_t gen)
         to->marks[to->n++] = (struct sto_mark){(int32_t)lo, (int32_t)hi, gen};
 }
 
+void sto_mark_list_replace(struct sto_mark_list *list, struct sto_mark_list next)
+{
+    ts_free(list->marks);
+    *list = next;
+}
+
 struct sto_mark_list sto_mark_list_with(const struct sto_mark_list *list, int32_t lo, int32_t hi,
                                         uint64_t gen)
 {

@@ -41,6 +41,8 @@ int32_t sto_mark_end(const struct sto_mark_list *list, int32_t hour);
  * joined. */
 struct sto_mark_list sto_mark_list_with(const struct sto_mark_list *list, int32_t lo, int32_t hi,
                                         uint64_t gen);
+/** Put next, whose marks it takes, in the place of a list, whose marks are freed. */
+void sto_mark_list_replace(struct sto_mark_list *list, struct sto_mark_list next);
 /** A copy of a list that leaves out the hours lo..hi; with lo = hi + 1 it leaves out nothing. */
 struct sto_mark_list sto_mark_list_without(const struct sto_mark_list *list, int32_t lo, int32_t hi);
 /** Reduce a set of hours to at most max ranges by adding the hours of the narrowest gaps. */

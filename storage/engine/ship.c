@@ -31,12 +31,6 @@ static int edit_manifest(struct sto_engine *e, const struct sto_manifest_edit *e
     return rc;
 }
 
-static void replace(struct sto_mark_list *list, struct sto_mark_list next)
-{
-    ts_free(list->marks);
-    *list = next;
-}
-
 int sto_ship__set_marks(struct sto_ship__pass *p, const struct sto_manifest_edit *edit, struct ts_error *err)
 {
     TS_TRY(edit_manifest(p->e, edit, err));
@@ -65,7 +59,7 @@ static int note_sent(struct sto_ship__pass *p, struct ts_error *err)
         h->knows = true;
         h->end = h->before = 0;
         h->gen = 0;
-        replace(&sent, sto_mark_list_with(&sent, h->hour, h->hour, 1));
+        sto_mark_list_replace(&sent, sto_mark_list_with(&sent, h->hour, h->hour, 1));
         any = true;
     }
     sto_mark_list_coarsen(&sent, SENT_RANGES);
@@ -87,8 +81,8 @@ static int replace_lost_marks(struct sto_ship__pass *p, struct ts_error *err)
     if (!lost)
         return 0;
     TS_TRY(sto_ship__set_marks(p, &(struct sto_manifest_edit){.marks = &list, .again = &hours}, err));
-    replace(&p->marks, sto_mark_list_with(&list, INT32_MIN, INT32_MAX, p->target));
-    replace(&p->again, sto_mark_list_with(&hours, INT32_MIN, INT32_MAX, 1));
+    sto_mark_list_replace(&p->marks, sto_mark_list_with(&list, INT32_MIN, INT32_MAX, p->target));
+    sto_mark_list_replace(&p->again, sto_mark_list_with(&hours, INT32_MIN, INT32_MAX, 1));
     return 0;
 }
 
@@ -98,8 +92,8 @@ static int set_again(struct sto_ship__pass *p, struct sto_mark_list *left, struc
     struct sto_engine *e = p->e;
     pthread_mutex_lock(&e->files_mu);
     for (size_t i = 0; i < p->s->asked.n; i++)
-        replace(left,
-                sto_mark_list_with(left, p->s->asked.marks[i].hour_lo, p->s->asked.marks[i].hour_hi, 1));
+        sto_mark_list_replace(
+            left, sto_mark_list_with(left, p->s->asked.marks[i].hour_lo, p->s->asked.marks[i].hour_hi, 1));
     int rc = sto_manifest_apply(e->manifest, &(struct sto_manifest_edit){.again = left}, err);
     pthread_mutex_unlock(&e->files_mu);
     sto_engine__fatal(e, rc, err);
@@ -121,7 +115,7 @@ static void take_asked(struct sto_shipper *s)
             h->refused_ms = 1; /* long ago */
     }
     sto_ship__refused_ask(s, &s->asked);
-    replace(&s->asked, (struct sto_mark_list){0});
+    sto_mark_list_replace(&s->asked, (struct sto_mark_list){0});
 }
 
 /* Take the hours that were sent again from the list; complete: the pass has seen all hours. */
@@ -137,14 +131,14 @@ static int forget_again(struct sto_ship__pass *p, bool complete, struct ts_error
         bool waits = h->again_held || (h->again_done && h->follow);
         bool stays = h->again || h->again_left || (waits && sto_mark_of(&p->again, h->hour));
         if (stays == complete && (complete || sto_mark_of(&p->again, h->hour)))
-            replace(&left, complete ? sto_mark_list_with(&left, h->hour, h->hour, 1)
-                                    : sto_mark_list_without(&left, h->hour, h->hour));
+            sto_mark_list_replace(&left, complete ? sto_mark_list_with(&left, h->hour, h->hour, 1)
+                                                  : sto_mark_list_without(&left, h->hour, h->hour));
     }
     for (size_t i = 0; complete && i < p->again.n; i++) { /* hours that are not over were not seen */
         const struct sto_mark *m = &p->again.marks[i];
         int64_t lo = m->hour_lo > p->open_hour ? m->hour_lo : p->open_hour;
         if (lo <= m->hour_hi)
-            replace(&left, sto_mark_list_with(&left, (int32_t)lo, m->hour_hi, 1));
+            sto_mark_list_replace(&left, sto_mark_list_with(&left, (int32_t)lo, m->hour_hi, 1));
     }
     int rc = sto_mark_list_same(&left, &p->again) ? 0 : set_again(p, &left, err);
     ts_free(left.marks);
@@ -167,7 +161,8 @@ int sto_engine_reship(struct sto_engine *e, int32_t from_hour, int32_t to_hour, 
     int rc =
         sto_manifest_apply(e->manifest, &(struct sto_manifest_edit){.again = &again, .past = &past}, err);
     if (rc == 0)
-        replace(&e->shipper->asked, sto_mark_list_with(&e->shipper->asked, from_hour, to_hour, 1));
+        sto_mark_list_replace(&e->shipper->asked,
+                              sto_mark_list_with(&e->shipper->asked, from_hour, to_hour, 1));
     pthread_mutex_unlock(&e->files_mu);
     sto_engine__fatal(e, rc, err);
     ts_free(again.marks);

@@ -115,9 +115,7 @@ static struct sto_mark_list marks_with_sums(const struct sto_ship__pass *p)
             if (next->hour != last->hour - 1 || next->through != h->through || !waits_for_sums(p, next))
                 break;
         }
-        struct sto_mark_list more = sto_mark_list_with(&list, last->hour, h->hour, h->through);
-        ts_free(list.marks);
-        list = more;
+        sto_mark_list_replace(&list, sto_mark_list_with(&list, last->hour, h->hour, h->through));
         n_ranges++;
     }
     return list;
@@ -140,8 +138,7 @@ void sto_ship__note_backlog(struct sto_ship__pass *p, bool good)
     ts_free(p->s->sent);
     p->s->sent = sent;
     p->s->n_sent = p->n_mems;
-    ts_free(p->s->with_sums.marks);
-    p->s->with_sums = with_sums;
+    sto_mark_list_replace(&p->s->with_sums, with_sums);
     if (good && !p->more)
         p->s->since_ms = p->begun_ms < open_ms ? p->begun_ms : open_ms;
     pthread_mutex_unlock(&p->s->sent_mu);

@@ -93,9 +93,7 @@ bool sto_ship__needs_merge(const struct sto_ship__pass *p, const struct sto_ship
 
 static void set_done(struct sto_ship__pass *p, int32_t lo, int32_t hi, uint64_t gen)
 {
-    struct sto_mark_list next = sto_mark_list_with(&p->done, lo, hi, gen);
-    ts_free(p->done.marks);
-    p->done = next;
+    sto_mark_list_replace(&p->done, sto_mark_list_with(&p->done, lo, hi, gen));
 }
 
 /* --- files --- */

@@ -34,12 +34,6 @@ struct hours {
     uint64_t n_held;
 };
 
-static void replace(struct sto_mark_list *list, struct sto_mark_list next)
-{
-    ts_free(list->marks);
-    *list = next;
-}
-
 /* The mark of the hours lo..hi, but for those that are left alone or have a delete that was refused, will be the target: everything up to it was shipped. */
 static void note_mark(struct hours *w, int32_t lo, int32_t hi)
 {
@@ -57,7 +51,7 @@ static void note_mark(struct hours *w, int32_t lo, int32_t hi)
         if (sto_mark_of(undeleted, (int32_t)at))
             sto_ship__note_unmarked(w->p, (int32_t)at, end);
         else
-            replace(&w->marks, sto_mark_list_with(&w->marks, (int32_t)at, end, w->p->target));
+            sto_mark_list_replace(&w->marks, sto_mark_list_with(&w->marks, (int32_t)at, end, w->p->target));
     }
 }
 
@@ -76,7 +70,7 @@ static int set_marks(struct hours *w, struct ts_error *err)
     if (rc < 0)
         ts_free(copy.marks);
     else
-        replace(&p->marks, copy);
+        sto_mark_list_replace(&p->marks, copy);
     return rc;
 }
 

@@ -15,8 +15,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define DELETES_MAX                                                                                          \
-    4096 /* refused deletes, which every pass looks through for each delete; with more of them shipping waits */
+/* Refused deletes; with more of them shipping waits. Every pass looks through them for each delete. */
+#define DELETES_MAX 4096
 
 static int32_t first_hour(const struct sto_tomb *t)
 {
@@ -39,15 +39,9 @@ static struct sto_refused_delete *find(const struct sto_shipper *s, const struct
     return NULL;
 }
 
-static void replace(struct sto_mark_list *list, struct sto_mark_list next)
-{
-    ts_free(list->marks);
-    *list = next;
-}
-
 void sto_ship__note_unmarked(struct sto_ship__pass *p, int32_t lo, int32_t hi)
 {
-    replace(&p->s->unmarked, sto_mark_list_with(&p->s->unmarked, lo, hi, p->target));
+    sto_mark_list_replace(&p->s->unmarked, sto_mark_list_with(&p->s->unmarked, lo, hi, p->target));
 }
 
 void sto_ship__refused_begin(struct sto_ship__pass *p)
@@ -58,8 +52,8 @@ void sto_ship__refused_begin(struct sto_ship__pass *p)
         d->failed = false;
         d->due = sto_ship__is_due(p, d->n, d->at_ms);
         if (d->due)
-            replace(&s->unmarked,
-                    sto_mark_list_without(&s->unmarked, first_hour(&d->tomb), last_hour(&d->tomb)));
+            sto_mark_list_replace(
+                &s->unmarked, sto_mark_list_without(&s->unmarked, first_hour(&d->tomb), last_hour(&d->tomb)));
         for (size_t k = 0; d->due && k < s->hours.n; k++) {
             struct sto_ship__hour *h = &s->hours.list[k];
             if (h->hour >= first_hour(&d->tomb) && h->hour <= last_hour(&d->tomb))
@@ -67,8 +61,9 @@ void sto_ship__refused_begin(struct sto_ship__pass *p)
         }
     }
     for (size_t i = 0; i < s->unmarked.n; i++) /* their marks are lower */
-        replace(&p->done, sto_mark_list_with(&p->done, s->unmarked.marks[i].hour_lo,
-                                             s->unmarked.marks[i].hour_hi, s->unmarked.marks[i].gen));
+        sto_mark_list_replace(&p->done,
+                              sto_mark_list_with(&p->done, s->unmarked.marks[i].hour_lo,
+                                                 s->unmarked.marks[i].hour_hi, s->unmarked.marks[i].gen));
 }
 
 bool sto_ship__is_set_aside(const struct sto_ship__pass *p, const struct sto_tomb *t)
@@ -95,8 +90,8 @@ int sto_ship__refuse_delete(struct sto_ship__pass *p, const struct sto_tomb *t, 
     struct sto_shipper *s = p->s;
     struct sto_refused_delete *d = find(s, t);
     struct ts_error text;
-    if (!d && s->n_refused_deletes ==
-                  DELETES_MAX) { /* those that succeed in this pass make room for the next one */
+    if (!d && s->n_refused_deletes == DELETES_MAX) {
+        /* those that succeed in this pass make room for the next one */
         p->too_many =
             ts_error_set(err, TS_EBACKEND, "the remote store has refused %u deletes; of one more it says: %s",
                          DELETES_MAX, why->text);
@@ -126,10 +121,8 @@ void sto_ship__refused_end(struct sto_ship__pass *p)
         if (d->due && !d->failed)
             continue;
         d->due = false;
-        struct sto_mark_list next =
-            sto_mark_list_with(&p->undeleted, first_hour(&d->tomb), last_hour(&d->tomb), 1);
-        ts_free(p->undeleted.marks);
-        p->undeleted = next;
+        sto_mark_list_replace(
+            &p->undeleted, sto_mark_list_with(&p->undeleted, first_hour(&d->tomb), last_hour(&d->tomb), 1));
         s->refused[n++] = *d;
     }
     s->n_refused_deletes = n;

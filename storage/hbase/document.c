@@ -132,7 +132,7 @@ int sto_hbase_document_parse(const struct sto_hbase_field *fields, struct ts_sli
     json_t *document;
     struct ts_error why = {0};
     int rc = ts_json_load(text, &document, &why);
-    if (rc == TS_ELIMIT || rc == TS_ENOMEM) /* it may be whole */
+    if (ts_json_may_be_whole(rc))
         return ts_error_set(err, TS_ELIMIT, "%s", why.text);
     if (rc < 0)
         return ts_error_set(err, TS_ECORRUPT, "a document in HBase is no JSON: %s", why.text);

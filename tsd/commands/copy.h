@@ -74,7 +74,8 @@ bool tsd_copy_state_is_due(const struct tsd_copy_state *s);
 int tsd_copy_state_sync(struct tsd_copy_state *s, struct ts_error *err);
 /** Did this run make the file, and is nothing in it yet? */
 bool tsd_copy_state_is_new(const struct tsd_copy_state *s);
-/** Close it without what was not synced; done: nothing is left to continue, remove the file. NULL is ignored. */
+/** Close it without what was not synced; done: nothing is left to continue, so remove what the file has of this command, and the file if
+ * it has nothing else. NULL is ignored. */
 void tsd_copy_state_close(struct tsd_copy_state *s, bool done);
 
 /* --- a run --- */

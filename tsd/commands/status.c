@@ -315,7 +315,7 @@ static json_t *status_slow(const json_t *queries)
     return list;
 }
 
-/* Without "state" (a daemon before 0.3), "reachable" says it. */
+/* Older daemons say only "reachable". */
 static const char *status_of_remote(const json_t *remote)
 {
     const char *state = json_string_value(json_object_get(remote, "state"));

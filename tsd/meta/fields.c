@@ -274,7 +274,7 @@ int tsd_record_decode(struct ts_slice cell, const struct tsd_field *fields, stru
     if (cell.n == 0 || *cell.p != TSD_FIELDS_FORMAT)
         return ts_error_set(err, TS_EVERSION, "a record of metadata was written by a newer program");
     int loaded = ts_json_load((struct ts_slice){cell.p + 1, cell.n - 1}, &root, err);
-    if (loaded == TS_ENOMEM || loaded == TS_ELIMIT) /* it may be whole */
+    if (ts_json_may_be_whole(loaded))
         return loaded;
     if (loaded < 0)
         return ts_error_set(err, TS_ECORRUPT, "a record of metadata can't be read");

@@ -95,7 +95,7 @@ static int tree_decode(struct ts_slice cell, struct ts_arena *arena, struct tsd_
     if (cell.n == 0 || *cell.p != TSD_FIELDS_FORMAT)
         return ts_error_set(err, TS_EVERSION, "tree %u was written by a newer program", (unsigned)out->id);
     int loaded = ts_json_load((struct ts_slice){cell.p + 1, cell.n - 1}, &root, err);
-    if (loaded == TS_ENOMEM || loaded == TS_ELIMIT) /* it may be whole */
+    if (ts_json_may_be_whole(loaded))
         return loaded;
     if (loaded < 0)
         return ts_error_set(err, TS_ECORRUPT, "tree %u can't be read", (unsigned)out->id);

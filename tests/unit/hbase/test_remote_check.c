@@ -350,7 +350,7 @@ static void test_remote_check__rows_of_too_many_cells(void **state)
     (void)state;
     uint64_t n_unreadable = 0, n_read = 0;
     for (uint64_t half_mib = 7; half_mib < 30; half_mib++) {
-        struct ts_budget memory;
+        static struct ts_budget memory; /* until the teardown */
         struct sto_hbase_check_opts opts = STO_HBASE_CHECK_ALL;
         struct sto_hbase_check_result res = {0};
         struct ts_error err = {0};

@@ -312,7 +312,7 @@ static void test_remote_delete__rows_that_need_too_much_memory(void **state)
     (void)state;
     enum { HOURS = 8, COLUMNS = 6, MANY = 60 };
     struct sto_thrift_gateway g = {"127.0.0.1", fake_hbase_port(k_fake)};
-    struct ts_budget memory;
+    static struct ts_budget memory; /* until the teardown */
     struct ts_error err = {0};
     ts_budget_init(&memory, "hbase", "hbase_memory_bytes", NULL, 2u << 20);
     struct sto_hbase_opts opts = {.access = {.gateways = &g, .n_gateways = 1, .memory = &memory},
@@ -335,7 +335,7 @@ static void test_remote_delete__what_others_use_refuses_nothing(void **state)
 {
     (void)state;
     struct sto_thrift_gateway g = {"127.0.0.1", fake_hbase_port(k_fake)};
-    struct ts_budget memory;
+    static struct ts_budget memory; /* until the teardown */
     struct ts_error err = {0};
     int64_t base = (int64_t)K_HOUR * TS_HOUR_MS;
     ts_budget_init(&memory, "hbase", "hbase_memory_bytes", NULL, 16u << 20);

@@ -382,7 +382,7 @@ static void test_remote_fetch_faults__memory(void **state)
     unsigned n_refused = 0, n_good = 0;
     open_filled(&salted, 2);
     for (uint64_t limit = 100; limit < 4 << 20; limit = limit * 3 / 2) {
-        struct ts_budget memory;
+        static struct ts_budget memory; /* until the teardown */
         ts_budget_init(&memory, "test", "query_max_bytes", NULL, limit);
         struct sto_remote_call call = {.deadline_ns = ts_clock_mono_ns() + MINUTE_NS, .memory = &memory};
         int rc = t_fetch_into(&t, &f, &call, &rows, &err);

@@ -35,7 +35,7 @@ static void test_remote_names__cache_is_bounded_by_number(void **state)
 static void test_remote_names__cache_is_counted(void **state)
 {
     struct t_names *w = t_names_new(V, "w", 2000);
-    struct ts_budget memory;
+    static struct ts_budget memory; /* until the teardown */
     (void)state;
     ts_budget_init(&memory, "ids", "hbase_id_cache", NULL, 128 << 10);
     sto_hbase_ids_free(ids);

@@ -465,7 +465,7 @@ static void test_remote_ship__a_row_that_is_too_large_stops_nothing_else(void **
     for (int i = 0; i < 3; i++)
         rows[i] = (struct sto_remote_row){.series = k_series, .hour = K_HOUR - i, .cells = &c};
     struct sto_thrift_gateway g = {"127.0.0.1", fake_hbase_port(k_fake)};
-    struct ts_budget memory;
+    static struct ts_budget memory; /* until the teardown */
     struct ts_error err = {0};
     char *large = ts_xcalloc(1, 300000);
     for (int limit = 0; limit < 2; limit++) {

@@ -22,7 +22,7 @@ static void test_remote_ship_memory__large_rows_leave_nothing(void **state)
     (void)state;
     struct sto_cells c = k_cells("0:1");
     struct sto_thrift_gateway g = {"127.0.0.1", fake_hbase_port(k_fake)};
-    struct ts_budget memory;
+    static struct ts_budget memory; /* until the teardown */
     struct ts_error err = {0};
     ts_budget_init(&memory, "hbase", "hbase_memory_bytes", NULL, 64u << 20);
     struct sto_hbase_opts opts = {.access = {.gateways = &g, .n_gateways = 1, .memory = &memory},
@@ -55,7 +55,7 @@ static void test_remote_ship_memory__what_others_use_refuses_no_row(void **state
     struct sto_cells c = k_cells("0:1");
     struct sto_remote_row row = {.series = k_series, .hour = K_HOUR, .cells = &c};
     struct sto_thrift_gateway g = {"127.0.0.1", fake_hbase_port(k_fake)};
-    struct ts_budget memory;
+    static struct ts_budget memory; /* until the teardown */
     struct ts_error err = {0};
     char *large = ts_xcalloc(1, 300000);
     ts_budget_init(&memory, "hbase", "hbase_memory_bytes", NULL, 16u << 20);
@@ -134,7 +134,7 @@ static void test_remote_ship_memory__a_row_that_never_fits_is_refused_at_once(vo
     struct sto_thrift_gateway g = {"127.0.0.1", fake_hbase_port(k_fake)};
     fill(K_HOUR);
     for (uint64_t limit = 5u << 18; limit < 8u << 18; limit += 1u << 17) {
-        struct ts_budget memory;
+        static struct ts_budget memory; /* until the teardown */
         struct ts_error err = {0};
         struct sto_remote_call call = k_call_for(60000);
         ts_budget_init(&memory, "hbase", "hbase_memory_bytes", NULL, limit);
@@ -170,7 +170,7 @@ static void test_remote_ship_memory__histograms_and_rollups_wait_too(void **stat
 {
     (void)state;
     struct sto_thrift_gateway g = {"127.0.0.1", fake_hbase_port(k_fake)};
-    struct ts_budget memory;
+    static struct ts_budget memory; /* until the teardown */
     struct ts_error err = {0};
     struct rows b = {.n = 0};
     ts_budget_init(&memory, "hbase", "hbase_memory_bytes", NULL, 16u << 20);

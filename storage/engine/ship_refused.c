@@ -56,8 +56,10 @@ void sto_ship__refused_begin(struct sto_ship__pass *p)
                 &s->unmarked, sto_mark_list_without(&s->unmarked, first_hour(&d->tomb), last_hour(&d->tomb)));
         for (size_t k = 0; d->due && k < s->hours.n; k++) {
             struct sto_ship__hour *h = &s->hours.list[k];
-            if (h->hour >= first_hour(&d->tomb) && h->hour <= last_hour(&d->tomb))
-                h->through = 0;
+            if (h->hour < first_hour(&d->tomb) || h->hour > last_hour(&d->tomb))
+                continue;
+            h->through = 0;
+            h->follow = true; /* also if the delete has expired, and nothing here is newer than its mark */
         }
     }
     for (size_t i = 0; i < s->unmarked.n; i++) /* their marks are lower */

@@ -74,10 +74,12 @@ static int refusing_delete(struct sto_remote *r, const struct sto_remote_series 
 }
 
 /* Points that are in the remote store alone, which refuses deletes from now on. */
-static void begin_refusing(struct ship_both *b)
+static void begin_refusing_within(struct ship_both *b, int64_t retention_ms)
 {
     ts_clock_set_fake(T0 + 100 * TS_HOUR_MS);
-    ship_begin(b);
+    ship_init(b, 1);
+    b->opts.retention_ms = retention_ms;
+    ship_reopen(b);
     for (int64_t i = 0; i < 6; i++)
         ship_put(b, 0, T0 + i * TS_HOUR_MS, 10 + i);
     ship_put(b, 1, T0, 1);
@@ -92,6 +94,11 @@ static void begin_refusing(struct ship_both *b)
     fails = false;
     refused_host = NULL;
     n_tried = 0;
+}
+
+static void begin_refusing(struct ship_both *b)
+{
+    begin_refusing_within(b, 0);
 }
 
 /* A delete of some of them that it refuses, and what came later. */
@@ -355,6 +362,28 @@ static void test_ship_delete__others_in_hours_of_a_refused_one_are_sent_once(voi
     end_refused(&b);
 }
 
+/* A refused delete that expires with its points holds nothing back. */
+static void test_ship_delete__a_refused_one_expires(void **state)
+{
+    (void)state;
+    struct ship_both b;
+    begin_refusing_within(&b, 30 * TS_DAY_MS);
+    ship_del(&b, 0, T0, T0 + TS_HOUR_MS);
+    ship_put(&b, 1, T0 + 60000, 5);
+    ship_flush(b.st);
+    ship_all(b.st);
+    assert_int_equal(ship_stat(b.st, "ship.held_hours"), 1);
+    ts_clock_set_fake_mono(ts_clock_mono_ns() + 100 * TS_DAY_MS * 1000000);
+    ts_clock_set_fake(T0 + 100 * TS_HOUR_MS + 100 * TS_DAY_MS);
+    ship_put(&b, 1, T0 + 100 * TS_DAY_MS, 6); /* so that the clock is believed */
+    ship_flush(b.st);
+    assert_int_equal(sto_store_pump_merges(b.st, NULL), 0);
+    ship_all(b.st);
+    assert_int_equal(n_tried, 1);
+    assert_int_equal(ship_stat(b.st, "ship.held_hours"), 0);
+    ship_end(&b);
+}
+
 /* A delete that is executed in part before the remote store refuses it, and then goes away. */
 static int partly_refusing(struct sto_remote *r, const struct sto_remote_series *s, int64_t from_ms,
                            int64_t to_ms, const struct sto_remote_call *call, struct ts_error *err)
@@ -409,6 +438,7 @@ int main(void)
         cmocka_unit_test(test_ship_delete__those_that_are_taken_make_room),
         cmocka_unit_test(test_ship_delete__others_in_hours_of_a_refused_one_are_sent_once),
         cmocka_unit_test(test_ship_delete__what_a_refused_one_has_deleted_is_sent_again),
+        cmocka_unit_test(test_ship_delete__a_refused_one_expires),
         cmocka_unit_test(test_ship_delete__a_refused_one_without_ends)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

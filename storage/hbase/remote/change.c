@@ -309,12 +309,13 @@ static int rewrite_columns(struct plan *p, struct ts_error *err)
         all += n[i];
         n[i] = 0;
     }
-    for (size_t i = 0; i < p->n_entries; i++) {
+    for (size_t i = 0, end; i < p->n_entries; i = end) {
+        end = group_end(p, i);
         for (; at < p->n_wanted && p->wanted[at].e.off_ms <= p->entries[i].off_ms; at++)
             if (p->wanted[at].home < p->n_cells && !p->wanted[at].unchanged)
                 stay(p, p->wanted[at].home, &p->wanted[at].e, rest, n);
-        if (!p->gone[i])
-            stay(p, p->entries[i].cell, &p->entries[i], rest, n);
+        for (size_t k = i; k < end && !p->gone[i]; k++) /* the column becomes newer than the other cells */
+            stay(p, p->entries[k].cell, &p->entries[end - 1], rest, n);
     }
     for (uint32_t i = 0; i < p->n_cells; i++)
         if (is_rewritten(p, i))

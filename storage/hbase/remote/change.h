@@ -11,7 +11,8 @@
  *
  * A delete names the timestamp that was read and spares what is newer. It comprises older versions, which HBase would otherwise show again.
  * Annotations, histograms, unknown and damaged cells stay. Points that are not changed keep their bytes, so that they remain equal to
- * duplicates of them in other cells.
+ * duplicates of them in other cells. A column that is written anew becomes newer than all other cells, so where these contradict it, it gets
+ * the value that was the newest.
  *
  * Threads    a change belongs to one thread at a time
  * Cost       O(points of the row)

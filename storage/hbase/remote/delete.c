@@ -396,7 +396,8 @@ static int32_t plan_pieces(struct eraser *e, uint32_t hour, const struct sto_thr
     return rc < 0 ? rc : n;
 }
 
-/* Delete the points of such a row, a piece after the other, cell by cell. What stays is read again and again, so it is expected to be little. */
+/* Delete the points of such a row, a piece after the other, cell by cell. What stays is read again and again, so it is expected to be little. A column that is
+ * written anew does not know of cells of other pieces that have replaced values of it. */
 static int erase_large(struct eraser *e, uint32_t hour, struct ts_error *err)
 {
     struct sto_thrift_reply reply;

@@ -56,6 +56,28 @@ static void test_remote_delete__the_ends_of_hours(void **state)
     (void)k_expect(K_HOUR + 2, "0s=1");
 }
 
+/* A column that is written anew is newer than a cell that had replaced one of its values: it gets the value of that cell. */
+static void test_remote_delete__what_was_replaced_stays_replaced(void **state)
+{
+    (void)state;
+    k_open(false, false);
+    k_ship(K_HOUR - 1, true, "0:1"); /* ids */
+    for (int i = 0; i < 3; i++) {
+        int64_t now_ms = ts_clock_ms();
+        fake_hbase_set_clock(k_fake, now_ms - 3 * TS_HOUR_MS);
+        k_other(K_HOUR + i, i == 1 ? 'a' : 'c', "0:1 10:2 3000:3");
+        fake_hbase_set_clock(k_fake, now_ms - 2 * TS_HOUR_MS);
+        k_other(K_HOUR + i, 's', "3000:70000"); /* of another length, so in a cell of another name */
+        fake_hbase_set_clock(k_fake, 0);
+    }
+    erase(0, 10000);
+    (void)k_expect(K_HOUR, "3000s=70000");
+    erase(3600, TS_HOUR_MS + 10000);
+    (void)k_expect(K_HOUR + 1, "3000s=70000");
+    k_ship(K_HOUR + 2, false, "0:5");
+    (void)k_expect(K_HOUR + 2, "0s=5 10s=2 3000s=70000");
+}
+
 static void test_remote_delete__a_long_range_reads_only_what_exists(void **state)
 {
     (void)state;
@@ -392,6 +414,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(deletes_spare_everything_else),
         CASE(the_ends_of_hours),
+        CASE(what_was_replaced_stays_replaced),
         CASE(a_long_range_reads_only_what_exists),
         CASE(cells_from_the_future_are_deleted_as_well),
         CASE(rows_that_are_too_large),

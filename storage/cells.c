@@ -19,12 +19,13 @@
 #include "storage/readonly.h"
 #include "storage/reclog.h"
 
-#define LOG_NAME     "cells.log"
-#define LOG_KIND     "CELL"
-#define MAX_LEVEL    16          /* of the skip list: 4^16 cells */
-#define RECORD_BYTES (1u << 20)  /* a record of a checkpoint is closed beyond this */
-#define GROW_BYTES   (1u << 20)  /* default of sto_cellmap.grow_bytes */
-#define COPY_BYTES   (64u << 10) /* cells copied for each() under one lock */
+#define LOG_NAME          "cells.log"
+#define LOG_KIND          "CELL"
+#define MAX_LEVEL         16          /* of the skip list: 4^16 cells */
+#define RECORD_BYTES      (1u << 20)  /* a record of a checkpoint is closed beyond this */
+#define GROW_BYTES        (1u << 20)  /* default of sto_cellmap.grow_bytes */
+#define COPY_BYTES        (64u << 10) /* cells copied for each() under one lock */
+#define CELL_BLOCKS_BYTES 32          /* what the allocator adds to the two blocks of a cell */
 
 /* One cell. */
 struct cell {
@@ -51,6 +52,7 @@ struct sto_cellmap {
     uint64_t retry_bytes;     /* a checkpoint failed at about this size of the log: not tried again before */
 
     uint64_t grow_bytes;  /* a log is rewritten when it is twice the cells and this larger; constant */
+    uint64_t max_bytes;   /* limit of n_bytes; 0 = none; constant */
     bool read_only, sync; /* constant */
     const struct ts_error *read_only_why; /* constant; borrowed; NULL = the caller wants to read only */
 };
@@ -88,7 +90,7 @@ static struct cell *find(struct sto_cellmap *map, struct ts_slice key)
 
 static uint64_t cell_bytes(const struct cell *c)
 {
-    return sizeof(*c) + c->n_levels * sizeof(struct cell *) + c->n_key + c->n_value;
+    return sizeof(*c) + c->n_levels * sizeof(struct cell *) + c->n_key + c->n_value + CELL_BLOCKS_BYTES;
 }
 
 static uint64_t op_bytes(size_t n_key, size_t n_value)
@@ -294,6 +296,21 @@ static int commit(struct sto_cellmap *map, uint64_t seq, struct ts_error *err)
     return rc;
 }
 
+/* Is there memory for the value of a cell (NULL: it does not exist)? One that does not grow has some. Lock held. */
+static int check_room(const struct sto_cellmap *map, const struct cell *c, struct ts_slice key,
+                      struct ts_slice value, struct ts_error *err)
+{
+    size_t n_key = c ? 0 : sizeof(*c) + key.n, n_before = c ? c->n_value : 0;
+    if (!map->max_bytes || value.n <= n_before ||
+        map->n_bytes + n_key + (value.n - n_before) <= map->max_bytes)
+        return 0;
+    return ts_error_set(
+        err, TS_ENOSPC,
+        "annotations, metadata and trees take %llu bytes of memory, and memory_limit leaves %llu for them; "
+        "delete some of them, or raise memory_limit",
+        (unsigned long long)map->n_bytes, (unsigned long long)map->max_bytes);
+}
+
 /* What a change does to the present value (empty = missing): sets *out_value, or refuses. Lock held. */
 typedef int (*change_fn)(void *arg, struct ts_slice present, struct ts_slice *out_value,
                          struct ts_error *err);
@@ -307,6 +324,7 @@ static int change_locked(struct sto_cellmap *map, struct ts_slice key, change_fn
     if (value.n > STO_CELL_MAX_VALUE_BYTES)
         return ts_error_set(err, TS_ELIMIT, "value of %zu bytes is longer than %u", value.n,
                             STO_CELL_MAX_VALUE_BYTES);
+    TS_TRY(check_room(map, c, key, value, err));
     size_t n_before = map->queue.n;
     if (n_before + op_bytes(key.n, value.n) > STO_RECLOG_MAX_RECORD_BYTES)
         return ts_error_set(err, TS_EBUSY, "too many changes of cells wait for the disk");
@@ -437,9 +455,19 @@ void sto_cellmap_set_read_only_why(struct sto_cellmap *map, const struct ts_erro
     map->read_only_why = why;
 }
 
-void sto_cellmap_set_grow_bytes(struct sto_cellmap *map, uint64_t n_bytes)
+void sto_cellmap_set_sizes(struct sto_cellmap *map, uint64_t grow_bytes, uint64_t max_bytes)
 {
-    map->grow_bytes = n_bytes;
+    map->grow_bytes = grow_bytes ? grow_bytes : GROW_BYTES;
+    map->max_bytes = max_bytes;
+}
+
+int sto_cellmap_check_room(struct sto_cellmap *map, struct ts_slice key, struct ts_slice value,
+                           struct ts_error *err)
+{
+    pthread_mutex_lock(&map->lock);
+    int rc = check_room(map, find(map, key), key, value, err);
+    pthread_mutex_unlock(&map->lock);
+    return rc;
 }
 
 int sto_cellmap_close(struct sto_cellmap *map, struct ts_error *err)

@@ -30,9 +30,18 @@ int sto_cellmap_open(const struct ts_fs *fs, const char *dir, bool read_only, bo
 /** The error that changes of a map opened with read_only get instead of TS_EINVAL (readonly.h). Borrowed until the map is
  * closed. To be called before other threads use the map. */
 void sto_cellmap_set_read_only_why(struct sto_cellmap *map, const struct ts_error *why);
-/** Size by which the log must grow before it is rewritten, which happens when it is twice as large as the
- * cells; 1 MiB by default. To be called before other threads use the map. */
-void sto_cellmap_set_grow_bytes(struct sto_cellmap *map, uint64_t n_bytes);
+/**
+ * To be called before other threads use the map.
+ *
+ * @param grow_bytes  size by which the log must grow before it is rewritten, which happens when it is twice as large as the
+ *                    cells; 0 = 1 MiB
+ * @param max_bytes   memory of cells, above which no cell is added and none becomes larger (TS_ENOSPC); 0 = no limit. Those of
+ *                    the log are there whatever they take
+ */
+void sto_cellmap_set_sizes(struct sto_cellmap *map, uint64_t grow_bytes, uint64_t max_bytes);
+/** Would the limit of memory let a cell have this value now? 0, or TS_ENOSPC with the text of a change that is refused. */
+int sto_cellmap_check_room(struct sto_cellmap *map, struct ts_slice key, struct ts_slice value,
+                           struct ts_error *err);
 /** Write what is pending, sync and close. No other call may be running. NULL is ignored. */
 int sto_cellmap_close(struct sto_cellmap *map, struct ts_error *err);
 /** Append a copy of a value to out. TS_ENOTFOUND; TS_ELIMIT or TS_ENOMEM if out cannot hold it. */
@@ -59,7 +68,7 @@ void sto_cellmap_each(struct sto_cellmap *map, struct ts_slice prefix,
 /** The same for the cells with from <= key < to; an empty to means no upper bound. */
 void sto_cellmap_range(struct sto_cellmap *map, struct ts_slice from, struct ts_slice to,
                        bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg);
-/** Memory that the cells use, bytes. */
+/** Memory that the cells use, bytes, with what the allocator adds. */
 uint64_t sto_cellmap_bytes(const struct sto_cellmap *map);
 
 #endif

@@ -173,6 +173,7 @@ static int swap(struct shared *c, struct ts_slice expected, struct ts_slice valu
                 struct ts_error *err)
 {
     struct sto_remote *r = c->s->remote;
+    TS_TRY(sto_cellmap_check_room(c->s->map, c->key, value, err));
     TS_TRY(read_copy(c));
     int rc = r->ops->cell_cas(r, ts_buf_get(&c->remote_key), expected, value, &c->call, err);
     if (rc == TS_EEXIST && expected.n && ts_slice_eq(ts_buf_get(&c->before), expected)) {
@@ -194,6 +195,7 @@ static int replace(struct shared *c, struct ts_slice value, bool later, struct t
 {
     struct sto_remote *r = c->s->remote;
     int rc = TS_EEXIST;
+    TS_TRY(sto_cellmap_check_room(c->s->map, c->key, value, err)); /* not after the remote store has it */
     for (int i = 0; i < TRIES && rc == TS_EEXIST; i++) {
         TS_TRY(read_copy(c));
         TS_TRY(read_remote(c, err));

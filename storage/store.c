@@ -99,8 +99,7 @@ static int ready(void *arg, const struct sto_engine_found *found, struct ts_erro
     TS_TRY(sto_cellmap_open(st->opts.fs, st->opts.dir, st->opts.read_only, st->opts.wal_sync != STO_SYNC_NONE,
                             &st->cells, err));
     sto_cellmap_set_read_only_why(st->cells, &st->read_only_why);
-    if (st->opts.log_grow_bytes)
-        sto_cellmap_set_grow_bytes(st->cells, st->opts.log_grow_bytes);
+    sto_cellmap_set_sizes(st->cells, st->opts.log_grow_bytes, st->opts.max_cell_bytes);
     st->staging.catalog = st->catalog;
     return sto_retain__open(st, err);
 }

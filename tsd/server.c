@@ -194,6 +194,7 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
     opts.remote_cell = tsd_meta_remote_cell;
     opts.kept_name_kinds = server_kept_kinds(&d->set.rules);
     opts.max_name_bytes = tsd_memory_name_bytes(&d->set);
+    opts.max_cell_bytes = tsd_memory_cell_bytes(&d->set);
     TS_TRY(server_open_hbase(d, &opts, err));
     TS_TRY(sto_open(&opts, &d->store, err));
     if (d->hbase)

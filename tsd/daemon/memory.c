@@ -19,6 +19,7 @@
 #define MEMORY_PERCENT    60 /* of the machine, unless memory_limit says otherwise */
 #define MEMORY_USABLE     85 /* percent of memory_limit that accounts may hold: the rest is fragmentation */
 #define MEMORY_NAMES      30 /* percent of that for names and series */
+#define MEMORY_CELLS      8  /* percent of it for annotations, metadata and trees */
 #define MEMORY_QUERIES    33 /* percent of it for queries, unless query_total_bytes says otherwise */
 #define MEMORY_TRIM_BYTES (16 * MIB) /* a use of so much is followed by a trim */
 #define MEMORY_TRIM_NS    5000000000
@@ -218,6 +219,11 @@ uint64_t tsd_memory_name_bytes(const struct tsd_settings *set)
     return memory_usable(set) / 100 * MEMORY_NAMES;
 }
 
+uint64_t tsd_memory_cell_bytes(const struct tsd_settings *set)
+{
+    return memory_usable(set) / 100 * MEMORY_CELLS;
+}
+
 size_t tsd_memory_memstore_bytes(const struct tsd_settings *set)
 {
     uint64_t share = set->memory_limit_bytes / 16; /* twice as much is used at times */
@@ -252,7 +258,7 @@ void tsd_memory_init(struct tsd_memory *m, const struct tsd_settings *set)
 {
     const uint64_t limits[TSD_MEM_ACCOUNTS] = {
         [TSD_MEM_PROCESS] = memory_usable(set) - memory_clients(set),
-        [TSD_MEM_NAMES] = tsd_memory_name_bytes(set),
+        [TSD_MEM_NAMES] = tsd_memory_name_bytes(set) + tsd_memory_cell_bytes(set),
         [TSD_MEM_QUERIES] = set->query_total_bytes,
         [TSD_MEM_BODIES] = set->http_body_total_bytes,
         [TSD_MEM_JSON] = set->http_body_total_bytes / 4 * 3,

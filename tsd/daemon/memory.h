@@ -87,6 +87,8 @@ void tsd_memory_defaults(struct tsd_settings *out);
 int tsd_memory_load(const struct ts_conf *conf, struct tsd_settings *out, struct ts_error *err);
 /** Most memory for names and series: new ones are refused above it. */
 uint64_t tsd_memory_name_bytes(const struct tsd_settings *set);
+/** Most memory for annotations, metadata and trees: they may not grow above it. */
+uint64_t tsd_memory_cell_bytes(const struct tsd_settings *set);
 /** memstore_bytes for a configured value of 0. */
 size_t tsd_memory_memstore_bytes(const struct tsd_settings *set);
 /** counter_ids_bytes for a configured value of 0. */

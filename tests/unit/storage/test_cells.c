@@ -353,6 +353,45 @@ static void test_cells__full_disk_refuses_before_it_changes(void **state)
     t_close(map);
 }
 
+/* Above the limit of memory no cell is added and none grows; what is there can be read, become shorter and be deleted. */
+static void test_cells__memory_that_is_used_up_refuses_growth(void **state)
+{
+    (void)state;
+    struct sto_cellmap *map = t_open();
+    struct ts_error err = {0};
+    char key[16], text[1000];
+    struct ts_slice k = {key, 0}, long_one = {text, sizeof text}, k0 = TS_SLICE_LIT("k0");
+    int n = 0, rc = 0;
+    memset(text, 'v', sizeof text);
+    text[sizeof text - 1] = 0;
+    sto_cellmap_set_sizes(map, 0, 100000);
+    for (; rc == 0 && n < 1000; n += rc == 0) {
+        k.n = (size_t)snprintf(key, sizeof key, "k%d", n);
+        rc = sto_cellmap_put(map, k, long_one, false, &err);
+    }
+    assert_int_equal(rc, TS_ENOSPC);
+    assert_non_null(strstr(err.text, "memory_limit leaves 100000 for them"));
+    assert_in_range(n, 80, 95);
+    assert_in_range(sto_cellmap_bytes(map), 98000, 102000); /* and a change that was queued */
+    assert_int_equal(sto_cellmap_check_room(map, k0, long_one, &err), 0); /* as long as it is */
+    assert_int_equal(sto_cellmap_cas(map, k0, long_one, TS_SLICE_LIT("short"), false, &err), 0);
+    assert_int_equal(sto_cellmap_check_room(map, k0, long_one, &err), 0);
+    t_put(map, "b", "4");
+    t_put(map, "k1", "");
+    assert_int_equal(sto_cellmap_put(map, k, long_one, false, &err), 0);
+    assert_int_equal(sto_cellmap_check_room(map, TS_SLICE_LIT("k1"), long_one, &err), 0);
+    t_put(map, "k0", text + sizeof text - 1 - 900);
+    assert_int_equal(sto_cellmap_put(map, TS_SLICE_LIT("b"), long_one, false, &err), TS_ENOSPC);
+    t_expect(map, "b", "4");
+    t_close(map);
+    map = t_open();
+    sto_cellmap_set_sizes(map, 0, 1000); /* less than there is */
+    t_expect(map, "b", "4");
+    t_put(map, "b", "5");
+    assert_int_equal(sto_cellmap_put(map, TS_SLICE_LIT("b"), TS_SLICE_LIT("45"), false, &err), TS_ENOSPC);
+    t_close(map);
+}
+
 static void test_cells__failed_disk_refuses_for_good(void **state)
 {
     (void)state;
@@ -455,6 +494,7 @@ int main(void)
         T(test_cells__wrong_records_are_refused),
         T(test_cells__read_only_changes_nothing),
         T(test_cells__full_disk_refuses_before_it_changes),
+        T(test_cells__memory_that_is_used_up_refuses_growth),
         T(test_cells__failed_disk_refuses_for_good),
         T(test_cells__many_changes_share_one_sync),
         T(test_cells__threads_lose_no_count_and_share_syncs),

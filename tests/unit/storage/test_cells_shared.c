@@ -99,6 +99,19 @@ static void test_cells_shared__changes_go_to_both(void **state)
     assert_int_equal(sto_shared_refresh(&shared, TS_SLICE_LIT("x/a"), true, NULL), 0);
 }
 
+/* A change for which the copy has no memory does not reach the remote store. */
+static void test_cells_shared__what_has_no_memory_goes_to_neither(void **state)
+{
+    (void)state;
+    assert_int_equal(put("s/a", "1"), 0);
+    sto_cellmap_set_sizes(shared.map, 0, 1);
+    assert_int_equal(put("s/a", "22"), TS_ENOSPC);
+    assert_int_equal(cas("s/a", "1", "22"), TS_ENOSPC);
+    expect("1", "1");
+    assert_int_equal(cas("s/a", "1", ""), 0);
+    expect("", "");
+}
+
 static void test_cells_shared__other_programs_are_followed(void **state)
 {
     (void)state;
@@ -233,13 +246,10 @@ static void test_cells_shared__nothing_changes_while_it_is_away(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(changes_go_to_both),
-        CASE(other_programs_are_followed),
-        CASE(what_others_delete_goes),
-        CASE(fetches_are_followed),
-        CASE(old_fetches_change_nothing),
-        CASE(what_only_the_copy_has_stays),
-        CASE(nothing_changes_while_it_is_away),
+        CASE(changes_go_to_both),           CASE(what_has_no_memory_goes_to_neither),
+        CASE(other_programs_are_followed),  CASE(what_others_delete_goes),
+        CASE(fetches_are_followed),         CASE(old_fetches_change_nothing),
+        CASE(what_only_the_copy_has_stays), CASE(nothing_changes_while_it_is_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 
 #define JSON_MAX_UNKNOWN  100  /* members that nobody knows which are looked at */
 #define JSON_MAX_DEPTH    64   /* nesting that ts_json_load accepts; bounds jansson's recursion */
-#define JSON_VALUE_BYTES  160  /* memory of a value in a tree, but for its text, */
+#define JSON_VALUE_BYTES  192  /* memory of a value in a tree, but for its text, */
 #define JSON_OBJECT_BYTES 140  /* and so much more if it is an object: the table of its members */
 #define JSON_TEXT_BYTES   4096 /* of a text, however short it is */
 

@@ -77,7 +77,7 @@ void ts_json_member_raw(struct ts_json *j, const char *key, struct ts_slice text
 #define TS_JSON_MAX_VALUES_DEFAULT 500000 /* see ts_json_set_max_values */
 
 /** Most values of a text that ts_json_load takes (default TS_JSON_MAX_VALUES_DEFAULT): elements of arrays and members of
- * objects, counted before any memory is taken. A tree takes up to 160 bytes a value, and 140 more an object. Call before threads start. */
+ * objects, counted before any memory is taken. A tree takes up to 192 bytes a value, and 140 more an object. Call before threads start. */
 void ts_json_set_max_values(size_t max);
 size_t ts_json_max_values(void); /* as set */
 /** TS_ELIMIT with a text that names json_max_values. */
@@ -112,7 +112,7 @@ int ts_json_known(const json_t *object, const char *known, struct ts_json_unknow
 
 /** Parse text (at most 64 levels deep, duplicate keys: the last wins, NaN refused). *out is the caller's (json_decref).
  *  @return 0; TS_EPARSE with line and column; TS_ELIMIT: more than ts_json_max_values values; TS_ENOMEM: the account of ts_json_count_in does not have
- *  what the text can need at most (it may be tried again): 160 bytes a value, 140 more an object, its length, and three times that of its longest string
+ *  what the text can need at most (it may be tried again): 192 bytes a value, 140 more an object, its length, and three times that of its longest string
  *  Cost: two passes. */
 int ts_json_load(struct ts_slice text, json_t **out, struct ts_error *err);
 /** Did it fail because there was no memory or because of a limit, so that a stored text may be whole all the same? */

@@ -121,7 +121,7 @@ const struct ts_conf_key tsd_conf_keys[] = {
                TO(http_max_inflate_ratio)),
     TS_KEY_INT("json_max_values", "500000", 10000, 1000000000,
                "Elements of arrays and members of objects in a JSON body; a body with more gets 413, and so "
-               "does a put of more points. 160 bytes of memory each, 140 more for an object.",
+               "does a put of more points. 192 bytes of memory each, 140 more for an object.",
                TO(json_max_values)),
     TS_KEY_BYTES(
         "put_details_max_bytes", "4M", 4 * KIB, GIB,

@@ -268,6 +268,8 @@ static int rewrite(struct plan *p, uint32_t cell, const struct sto_hbase_entry *
     size_t before = p->c->n_puts;
     p->c->guard = p->c->guard ? p->c->guard : &p->cells[cell];
     TS_TRY(put_points(p, rest, n, column_bytes(rest, n) <= STO_HBASE_MAX_COMPACTED_BYTES, err));
+    for (size_t i = before; i < p->c->n_puts; i++)
+        p->c->puts[i].ts_ms = p->cells[cell].ts_ms;
     bool replaced =
         p->c->n_puts == before + 1 && ts_slice_eq(p->c->puts[before].qualifier, p->cells[cell].qualifier);
     if (!replaced)
@@ -462,4 +464,18 @@ int sto_hbase_change_plan(struct sto_hbase_change *c, const struct sto_hbase_cel
         return rc < 0 ? rc : 0;
     TS_TRY(change_cells(&p, err));
     return change_appends(&p, err);
+}
+
+int sto_hbase_change_request(const struct sto_hbase_change *c, struct ts_slice table, struct ts_slice row,
+                             const struct sto_thrift_mutation *steps, size_t n,
+                             struct sto_thrift_request *out)
+{
+    if (!c->guard)
+        return sto_thrift_call_mutate_row(out, table, row, steps, n);
+    const struct sto_thrift_check check = {.row = row,
+                                           .family = STO_HBASE_FAMILY,
+                                           .compare = STO_THRIFT_EQUAL,
+                                           .qualifier = c->guard->qualifier,
+                                           .value = c->guard->value};
+    return sto_thrift_call_check_and_mutate(out, table, &check, steps, n);
 }

@@ -39,7 +39,8 @@ struct sto_hbase_wish {
 };
 /* A plan; the memory is reused by the next one. */
 struct sto_hbase_change {
-    /* [out] of family t, without timestamps; borrowed until the next plan and as long as the cells that were read */
+    /* [out] of family t, without timestamps (has_ts); ts_ms of what stays of a column is that of the column. Borrowed until the next plan and as long as the
+     * cells that were read */
     struct sto_thrift_cell *puts;
     size_t n_puts;
     struct sto_thrift_column *deletes; /* [out] all versions up to a timestamp; borrowed as the puts */
@@ -65,6 +66,10 @@ void sto_hbase_change_release(struct sto_hbase_change *c);
  */
 int sto_hbase_change_plan(struct sto_hbase_change *c, const struct sto_hbase_cell *cells, size_t n,
                           const struct sto_hbase_wish *wish, struct ts_error *err);
+/** Make the request for n steps of the change of a row: mutateRow, or checkAndMutate if there is a guard. TS_ELIMIT, TS_ENOMEM. */
+int sto_hbase_change_request(const struct sto_hbase_change *c, struct ts_slice table, struct ts_slice row,
+                             const struct sto_thrift_mutation *steps, size_t n,
+                             struct sto_thrift_request *out);
 /** Does the change write anything? */
 static inline bool sto_hbase_change_writes(const struct sto_hbase_change *c)
 {

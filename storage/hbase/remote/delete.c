@@ -12,6 +12,8 @@
  * because a delete also hides what is put later with an older or equal one. Cells from the future, which it cannot wait for, are deleted version
  * by version.
  *
+ * A row that is too large for a reply is read and deleted in pieces (delete_rest.h).
+ *
  * A delete with a row that HBase refuses to change, or that is too large for a reply, fails with TS_EINVAL; rows before it are deleted.
  *
  * Histograms are deleted likewise, cell by cell. The deletes of a histogram come as one for each bucket; that of underflow, which every
@@ -23,6 +25,7 @@
 #include "base/mem.h"
 #include "storage/hbase/histogram.h"
 #include "storage/hbase/limits.h"
+#include "storage/hbase/remote/delete_rest.h"
 #include "storage/hbase/remote/rollup_cells.h"
 #include "storage/hbase/remote/ship_int.h"
 
@@ -63,6 +66,9 @@ struct eraser {
     /* scan or read, deleteMultiple, two mutateRow */
     struct sto_thrift_request read, deletes, edges[2];
     size_t n_edges;
+    struct sto_hbase__rest rest;
+    bool
+        has_rest; /* if what stays is there, the second edge suffices, otherwise the first one does everything */
     uint64_t n_rows;     /* with points of the range, in this round */
     int64_t newest_ms;   /* newest timestamp of a delete that hides older cells */
     bool refused, final; /* kind of the last failure */
@@ -261,6 +267,9 @@ static int delete_part(struct eraser *e, struct ts_slice key, uint32_t hour, siz
             e->columns[n_past++] = c->deletes[i];
     for (size_t i = 0; i < n_past; i++)
         note_delete(e, e->columns[i].ts_ms);
+    e->has_rest = e->in_pieces && c->guard && c->n_puts;
+    if (e->has_rest)
+        TS_TRY(sto_hbase__rest_plan(&e->rest, e->table, key, c));
     for (size_t i = 0; i < c->n_puts; i++) {
         c->puts[i].has_ts = true;
         c->puts[i].ts_ms = c->newest_ms >= now_ms ? c->newest_ms + 1 : now_ms;
@@ -278,15 +287,9 @@ static int delete_part(struct eraser *e, struct ts_slice key, uint32_t hour, siz
         steps[n_steps++] = (struct sto_thrift_mutation){.delete = &future};
     if (c->n_puts)
         steps[n_steps++] = (struct sto_thrift_mutation){.put = &puts};
-    struct sto_thrift_request *r = &e->edges[e->n_edges++];
-    if (!c->guard)
-        return sto_thrift_call_mutate_row(r, e->table, key, steps, n_steps);
-    struct sto_thrift_check check = {.row = key,
-                                     .family = STO_HBASE_FAMILY,
-                                     .compare = STO_THRIFT_EQUAL,
-                                     .qualifier = c->guard->qualifier,
-                                     .value = c->guard->value};
-    return sto_thrift_call_check_and_mutate(r, e->table, &check, steps, n_steps); /* the next round looks */
+    TS_TRY(sto_hbase_change_request(c, e->table, key, steps, n_steps, &e->edges[e->n_edges++]));
+    return e->has_rest ? sto_hbase_change_request(c, e->table, key, steps, n_steps - 1, &e->edges[1])
+                       : 0; /* if a guard refuses it, the next round looks */
 }
 
 static int plan_hours(struct eraser *e, uint32_t n, const struct sto_thrift_reply *reply,
@@ -312,13 +315,26 @@ static int plan_hours(struct eraser *e, uint32_t n, const struct sto_thrift_repl
     return sto_thrift_batch_end(&e->deletes);
 }
 
+static int send_edges(struct eraser *e, struct ts_error *err)
+{
+    struct sto_thrift_reply reply;
+    if (e->has_rest) {
+        TS_TRY(call(e, &e->rest.put, &reply, err));
+        TS_TRY(call(e, &e->rest.look, &reply, err));
+        int there = sto_hbase__rest_is_there(&reply, err);
+        return there < 0 ? there : call(e, &e->edges[there], &reply, err);
+    }
+    for (size_t i = 0; i < e->n_edges; i++)
+        TS_TRY(call(e, &e->edges[i], &reply, err));
+    return 0;
+}
+
 static int send_deletes(struct eraser *e, struct ts_error *err)
 {
     struct sto_thrift_reply reply;
     struct sto_thrift_items it;
     struct sto_thrift_row row;
-    for (size_t i = 0; i < e->n_edges; i++)
-        TS_TRY(call(e, &e->edges[i], &reply, err));
+    TS_TRY(send_edges(e, err));
     if (!e->deletes.n_items)
         return 0;
     TS_TRY(call(e, &e->deletes, &reply, err));
@@ -382,6 +398,7 @@ static int32_t plan_pieces(struct eraser *e, uint32_t hour, const struct sto_thr
     int rc = 0;
     sto_thrift_batch_begin(&e->deletes, STO_THRIFT_DELETE_MULTIPLE, e->table);
     e->n_edges = e->n_rows = 0;
+    e->has_rest = false;
     sto_thrift_items_init(&it, reply);
     while (e->n_rows == 0 && (rc = sto_thrift_row(&it, &row, err)) == 1) {
         int64_t n_cells = sto_hbase__row_cells(&row, &e->cells, &e->cap_cells, e->memory, err);
@@ -396,8 +413,7 @@ static int32_t plan_pieces(struct eraser *e, uint32_t hour, const struct sto_thr
     return rc < 0 ? rc : n;
 }
 
-/* Delete the points of such a row, a piece after the other, cell by cell. What stays is read again and again, so it is expected to be little. A column that is
- * written anew does not know of cells of other pieces that have replaced values of it. */
+/* Delete the points of such a row, a piece after the other, cell by cell. What stays is read again and again, so it is expected to be little. */
 static int erase_large(struct eraser *e, uint32_t hour, struct ts_error *err)
 {
     struct sto_thrift_reply reply;
@@ -458,7 +474,7 @@ static int step(struct eraser *e, uint32_t *hour, uint32_t *n_at_once, struct ts
     if (rc == TS_ELIMIT && !e->histograms && !e->rollups) {
         e->in_pieces = true;
         rc = erase_large(e, e->hours[0], err);
-        e->in_pieces = false;
+        e->in_pieces = e->has_rest = false;
     }
     if (rc == 0)
         *hour = next > e->last_h ? e->last_h + 1 : (uint32_t)next;
@@ -513,12 +529,14 @@ static int erase_series(struct eraser *e, const struct sto_remote_series *series
     sto_thrift_request_init(&e->deletes, REQUEST_BYTES, e->memory);
     sto_thrift_request_init(&e->edges[0], REQUEST_BYTES, e->memory);
     sto_thrift_request_init(&e->edges[1], REQUEST_BYTES, e->memory);
+    sto_hbase__rest_init(&e->rest, REQUEST_BYTES, e->memory);
     rc = erase_all(e, err);
     wait_for_clock(e);
     sto_thrift_request_release(&e->read);
     sto_thrift_request_release(&e->deletes);
     sto_thrift_request_release(&e->edges[0]);
     sto_thrift_request_release(&e->edges[1]);
+    sto_hbase__rest_release(&e->rest);
     sto_hbase_change_release(&e->change);
     ts_budget_free(e->memory, e->cells, e->cap_cells * sizeof *e->cells);
     ts_budget_free(e->memory, e->columns, e->cap_columns * sizeof *e->columns);

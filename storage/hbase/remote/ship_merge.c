@@ -33,8 +33,6 @@ bool sto_hbase__encode_change(struct ts_slice table, struct sto_hbase_change *c,
     struct sto_thrift_put puts = {.row = key, .cells = c->puts, .n_cells = c->n_puts};
     struct sto_thrift_delete deletes = {
         .row = key, .columns = c->deletes, .n_columns = c->n_deletes, .type = STO_THRIFT_DELETE_COLUMNS};
-    struct sto_thrift_check check = {
-        .row = key, .family = STO_HBASE_FAMILY, .compare = STO_THRIFT_EQUAL, .qualifier = {NULL, 0}};
     struct sto_thrift_mutation steps[2];
     size_t n = 0;
     for (size_t i = 0; i < c->n_puts; i++) {
@@ -52,13 +50,7 @@ bool sto_hbase__encode_change(struct ts_slice table, struct sto_hbase_change *c,
         steps[n++] = (struct sto_thrift_mutation){.put = &puts};
     if (n == 0) /* points for the append column alone */
         return false;
-    if (c->guard) {
-        check.qualifier = c->guard->qualifier;
-        check.value = c->guard->value;
-        (void)sto_thrift_call_check_and_mutate(change, table, &check, steps, n);
-    } else {
-        (void)sto_thrift_call_mutate_row(change, table, key, steps, n);
-    }
+    (void)sto_hbase_change_request(c, table, key, steps, n, change);
     return true;
 }
 

@@ -310,6 +310,40 @@ static void test_remote_delete__rows_that_are_too_large(void **state)
     assert_int_equal(fake_hbase_cells(k_fake, "tsdb"), 1 + 3 * COLUMNS);
 }
 
+/* In such a row a column that keeps a point is as old as before, so that a newer cell of another piece stays the newer one; also if HBase remembers a
+ * delete of the cell that the point is put into. */
+static void test_remote_delete__what_was_replaced_stays_so_in_pieces(void **state)
+{
+    (void)state;
+    struct sto_thrift_gateway g = {"127.0.0.1", fake_hbase_port(k_fake)};
+    struct ts_error err = {0};
+    struct sto_hbase_opts opts = {.access = {.gateways = &g, .n_gateways = 1, .max_reply_bytes = 1 << 20},
+                                  .schema = STO_HBASE_SCHEMA_DEFAULT,
+                                  .now_ms = k_clock};
+    int64_t now_ms = ts_clock_ms();
+    assert_int_equal(sto_hbase_open(&opts, &k_remote, &err), 0);
+    k_ship(K_HOUR - 1, true, "0:1"); /* ids */
+    for (int i = 0; i < 2; i++) {
+        fake_hbase_set_clock(k_fake, now_ms - 3 * TS_HOUR_MS);
+        k_other(K_HOUR + i, 'c', i ? "0:1 10:2 3400:3" : "0:1 10:2 3400:3 3500:4");
+        fill_columns(K_HOUR + i, 48); /* up to 3300 s */
+        fake_hbase_set_clock(k_fake, now_ms - 2 * TS_HOUR_MS);
+        if (i)
+            fake_hbase_delete(k_fake, "tsdb", k_key(K_HOUR + i), "t", TS_SLICE_LIT("\xd4\x80"));
+        else
+            k_other(K_HOUR + i, 's', "3400:70000"); /* of another length, so in a cell of another name */
+        fake_hbase_set_clock(k_fake, 0);
+    }
+    erase(0, 3399000);
+    struct ts_buf text;
+    ts_buf_init(&text, 0);
+    (void)k_text(K_HOUR, &text, NULL); /* both values are there, as before */
+    assert_string_equal(text.p, "3400s=70000 3500s=4");
+    ts_buf_release(&text);
+    erase(3600, TS_HOUR_MS + 3399000);
+    (void)k_expect(K_HOUR + 1, "3400s=3");
+}
+
 /* Rows that fit into a reply, but not all together. */
 static void test_remote_delete__rows_that_are_too_many(void **state)
 {
@@ -418,6 +452,7 @@ int main(void)
         CASE(a_long_range_reads_only_what_exists),
         CASE(cells_from_the_future_are_deleted_as_well),
         CASE(rows_that_are_too_large),
+        CASE(what_was_replaced_stays_so_in_pieces),
         CASE(rows_that_are_too_many),
         CASE(rows_that_need_too_much_memory),
         CASE(what_others_use_refuses_nothing),

@@ -372,7 +372,7 @@ static void test_cells__memory_that_is_used_up_refuses_growth(void **state)
     assert_int_equal(rc, TS_ENOSPC);
     assert_non_null(strstr(err.text, "memory_limit leaves 100000 for them"));
     assert_in_range(n, 80, 95);
-    assert_in_range(sto_cellmap_bytes(map), 98000, 102000); /* and a change that was queued */
+    assert_in_range(sto_cellmap_bytes(map), 98000, 102000);               /* and a change that was queued */
     assert_int_equal(sto_cellmap_check_room(map, k0, long_one, &err), 0); /* as long as it is */
     assert_int_equal(sto_cellmap_cas(map, k0, long_one, TS_SLICE_LIT("short"), false, &err), 0);
     assert_int_equal(sto_cellmap_check_room(map, k0, long_one, &err), 0);

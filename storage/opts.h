@@ -45,9 +45,10 @@ struct sto_opts {
     /* interval at which series without points, and names without series, are forgotten (catalog/forget.h);
      * 0 = never. Cannot be combined with own_threads */
     int64_t forget_every_ms;
-    size_t max_ids;        /* most ids of clients that add, in each shard; 0 = 10,000 (engine/once.h) */
-    size_t max_client_ids; /* the same of one client address; 0 = a quarter of max_ids */
-    uint64_t ids_kept_s;   /* an id may be used for this long after it was made; 0 = a week */
+    size_t max_ids; /* most ids of clients that add, in each shard; 0 = 10,000 (engine/once.h) */
+    size_t
+        max_client_ids; /* the same of one client address; 0 = a quarter of max_ids, or of what ids_bytes has room for */
+    uint64_t ids_kept_s; /* an id may be used for this long after it was made; 0 = a week */
     uint64_t
         ids_bytes; /* memory for ids, at most 32 MiB, since one record of the manifest holds them; 0 = 32 MiB */
     int64_t

@@ -67,8 +67,8 @@ const struct ts_conf_key sto_conf_keys[] = {
     TS_KEY_INT(
         "counter_ids_max_per_address", "0", 0, 1000000,
         "The same of one client address, so that no client takes the room of others; an IPv6 network "
-        "(/64) is one address. 0 = a quarter of counter_ids_max. Raise it if many clients come through "
-        "one proxy.",
+        "(/64) is one address. 0 = a quarter of counter_ids_max, or of the ids that counter_ids_bytes has "
+        "room for. Raise it if many clients come through one proxy.",
         TO(max_client_ids)),
     TS_KEY_INT(
         "counter_ids_kept_h", "168", 1, 24 * 366,

@@ -83,6 +83,15 @@ static uint64_t bytes_of(size_t n_slots)
     return n_slots * (sizeof(struct entry) + sizeof(struct share));
 }
 
+size_t sto_once_fit(uint64_t n_bytes)
+{
+    size_t n_slots = FIRST_SLOTS;
+    while (bytes_of(n_slots) + bytes_of(2 * n_slots) <=
+           n_bytes) /* the old one is there until the new one is full */
+        n_slots *= 2;
+    return n_slots / 4 * 3;
+}
+
 void sto_once_free(struct sto_once *t)
 {
     if (!t)

@@ -58,6 +58,8 @@ struct sto_once;
 
 /** What the client should know of a refusal; static. */
 const char *sto_once_why(enum sto_once_answer answer);
+/** Most ids of a table that never takes more than so many bytes of its account, also while it grows. */
+size_t sto_once_fit(uint64_t n_bytes);
 /** Make an empty table. 0, TS_ENOMEM. */
 int sto_once_new(const struct sto_once_limits *limits, struct sto_once **out);
 /** Free a table. NULL is ignored. */

@@ -16,7 +16,9 @@ static int64_t mono_ms(void)
 
 int sto_once__open(struct sto_engine *e, struct ts_error *err)
 {
-    size_t share = e->opts.max_client_ids ? e->opts.max_client_ids : (e->opts.max_ids + 3) / 4;
+    size_t fit = sto_once_fit(e->once_budget.limit_bytes / e->n_shards);
+    size_t most = fit < e->opts.max_ids ? fit : e->opts.max_ids;
+    size_t share = e->opts.max_client_ids ? e->opts.max_client_ids : (most + 3) / 4;
     struct sto_once_limits limits = {.max_ids = e->opts.max_ids,
                                      .max_client_ids = share,
                                      .kept_s = e->opts.ids_kept_s,

@@ -9,7 +9,6 @@
 #include "tests/unit/t_random.h"
 
 #define NOW_S 1793620800u
-
 /* What the writer's user was told last. */
 static struct {
     int n; /* times */
@@ -27,6 +26,7 @@ static void on_refused(void *arg, const struct sto_refused *refused)
     assert_true(strlen(refused->why) > 10);
 }
 
+static uint64_t ids_bytes; /* memory alone bounds ids; 0: their number does */
 static struct sto_engine *once_open_at(struct t_faultfs *f, unsigned n_writers, int64_t wall_ms)
 {
     struct sto_opts opts = engine_opts(f, n_writers);
@@ -34,8 +34,9 @@ static struct sto_engine *once_open_at(struct t_faultfs *f, unsigned n_writers, 
     struct ts_error err = {0};
     opts.pumped = opts.survive_sync_errors = true;
     opts.wal_sync = STO_SYNC_INTERVAL;
-    opts.max_ids = 4;
-    opts.max_client_ids = 3;
+    opts.ids_bytes = ids_bytes;
+    opts.max_ids = ids_bytes ? 1000000 : 4;
+    opts.max_client_ids = ids_bytes ? 0 : 3;
     opts.ids_kept_s = 1000;
     opts.wal_segment_bytes = 2000;
     opts.log_grow_bytes = 600;
@@ -292,6 +293,25 @@ static void test_engine_once__an_address_has_its_share(void **state)
     assert_int_equal(stat_of(e, "counters.refused_per_address"), 2);
     assert_int_equal(close_rc(e, f), 0);
     t_faultfs_free(f);
+}
+
+/* Its share is one of the memory for ids, too. */
+static void test_engine_once__an_address_has_its_share_of_memory(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    ids_bytes = 256 << 10; /* 64 KiB for each shard, of some 70 a slot */
+    struct sto_engine *e = once_open(f, 1);
+    for (uint64_t i = 0; i < 3000; i++, turn_all(e, 1)) {
+        struct sto_stream s = stream_new(e, i + 1, 5);
+        s.client = 7 + i / 1000;
+        assert_true(add_part(e, 0, &s, 1, 0, 1, 1));
+    }
+    assert_in_range(sum_of(e), 3 * 50, 3 * 150);
+    assert_int_equal(stat_of(e, "counters.refused_per_address"), 3000 - (uint64_t)sum_of(e));
+    assert_int_equal(close_rc(e, f), 0);
+    t_faultfs_free(f);
+    ids_bytes = 0;
 }
 
 /* A part is in one record, however many additions it has. */
@@ -566,6 +586,7 @@ int main(void)
         cmocka_unit_test(test_engine_once__a_wrong_clock_refuses_nothing),
         cmocka_unit_test(test_engine_once__a_clock_that_stands_forgets_all_the_same),
         cmocka_unit_test(test_engine_once__an_address_has_its_share),
+        cmocka_unit_test(test_engine_once__an_address_has_its_share_of_memory),
         cmocka_unit_test(test_engine_once__large_parts_are_whole_or_missing),
         cmocka_unit_test(test_engine_once__a_sum_beyond_64_bits_is_an_error),
         cmocka_unit_test(test_engine_once__sums_are_exact_whatever_fails),

@@ -122,13 +122,15 @@ static struct schedule_entry *schedule_take(struct tsd_schedule *s)
 static int schedule_refuse(struct tsd_schedule *s, const struct schedule_address *a, struct ts_error *err)
 {
     unsigned most = s->limits.max_per_address * (a->local ? SCHEDULE_LOCAL_FACTOR : 1);
-    if (a->n_all >= most) {
+    unsigned queue = s->limits.max_waiting - s->limits.max_waiting / 4;
+    bool full = s->counts.n_waiting >= s->limits.max_waiting;
+    if (a->n_all >= most || (!full && a->n_all - a->n_running >= queue)) {
         s->counts.n_address++;
         return ts_error_set(err, TS_ELIMIT,
                             "Too many requests of one client address: %u run or wait (query_max_per_address)",
                             a->n_all);
     }
-    if (s->counts.n_waiting >= s->limits.max_waiting) {
+    if (full) {
         s->counts.n_full++;
         return ts_error_set(err, TS_EBUSY, "Too many requests: %u run and %u wait (query_max_waiting)",
                             s->counts.n_running, s->counts.n_waiting);

@@ -6,7 +6,7 @@
  *
  * A client address runs at most three quarters of the threads at once (clients on this machine: all of them),
  * so that others always find a thread, and has at most max_per_address entries (this machine: four times as
- * many), running and waiting.
+ * many), running and waiting, but never more than three quarters of the queue.
  *
  * Threads    every function from any thread; one mutex, held for a walk through the queue
  * Not here   what runs (job.c)

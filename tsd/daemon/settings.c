@@ -183,8 +183,8 @@ const struct ts_conf_key tsd_conf_keys[] = {
     TS_KEY_INT(
         "query_max_per_address", "250", 1, 1000000,
         "Queries of one client address, running and waiting; further ones get 429. Clients on this machine "
-        "may have four times as many. One address of another machine never runs more than three quarters of "
-        "query_max_running.",
+        "may have four times as many, but no address more than three quarters of the queue. One address of "
+        "another machine never runs more than three quarters of query_max_running.",
         TO(query_max_per_address)),
     TS_KEY_BYTES("query_spool_bytes", "4G", 0, 1024 * GIB,
                  "Most bytes of files in the data folder for replies whose clients are slow. One reply may "

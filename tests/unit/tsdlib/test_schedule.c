@@ -171,6 +171,24 @@ static void test_schedule__limits_name_their_keys(void **state)
     assert_int_equal(gate.n_begun, 3);
 }
 
+/* Clients of this machine, which may have more than others, do not fill the queue. */
+static void test_schedule__an_address_leaves_room_in_the_queue(void **state)
+{
+    struct ts_error err = {0};
+    (void)state;
+    make((struct tsd_schedule_limits){.n_threads = 1, .max_waiting = 8, .max_per_address = 2});
+    assert_int_equal(add(1, true, "a"), 0);
+    begun(1);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(add(1, true, "b"), 0);
+    assert_int_equal(tsd_schedule_add(s, 1, true, entry, "c", &err), TS_ELIMIT);
+    assert_non_null(strstr(err.text, "query_max_per_address"));
+    assert_int_equal(add(2, false, "d"), 0);
+    let(8);
+    end();
+    assert_int_equal(gate.n_begun, 8);
+}
+
 static void test_schedule__what_waits_can_be_taken_out(void **state)
 {
     struct tsd_schedule_counts n;
@@ -200,6 +218,7 @@ int main(void)
         cmocka_unit_test_teardown(test_schedule__one_address_leaves_threads_for_others, tear_down),
         cmocka_unit_test_teardown(test_schedule__clients_of_this_machine_take_all_threads, tear_down),
         cmocka_unit_test_teardown(test_schedule__limits_name_their_keys, tear_down),
+        cmocka_unit_test_teardown(test_schedule__an_address_leaves_room_in_the_queue, tear_down),
         cmocka_unit_test_teardown(test_schedule__what_waits_can_be_taken_out, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,7 +102,12 @@ void qry_select_range(const struct qry_spec *spec, const struct qry_sub *sub, in
     *out_from_ms = STO_MIN_TS_MS;
     *out_to_ms = STO_MAX_TS_MS;
     if (spec->by_on && spec->fill_zero)
-        return; /* tag values without points have rows too */
+        return;                    /* tag values without points have rows too */
+    if (!spec->by_on && !ds->on) { /* exactly what is read: a row more costs more than a point */
+        qry_select_hours(spec, sub, out_from_ms, out_to_ms);
+        *out_to_ms -= 1;
+        return;
+    }
     if (ds->on && !ds->all && ds->interval_ms < (STO_MAX_TS_MS - more) / 2)
         more += 2 * ds->interval_ms; /* the buckets at both ends are read whole */
     *out_from_ms = spec->start_ms > STO_MIN_TS_MS + more ? spec->start_ms - more : STO_MIN_TS_MS;

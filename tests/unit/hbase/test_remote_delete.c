@@ -282,18 +282,24 @@ static void fill_columns(int32_t hour, int n)
     ts_free(c.m);
 }
 
-/* A row of more bytes than a reply may have: all of its points that lie in the range go, piece by piece, and nothing else. */
-static void test_remote_delete__rows_that_are_too_large(void **state)
+/* Open a remote store that takes replies of at most 1 MiB, and give the series its ids. */
+static void open_for_small_replies(void)
 {
-    (void)state;
-    enum { COLUMNS = 48 }; /* of the sizes of pieces some have columns alone */
     struct sto_thrift_gateway g = {"127.0.0.1", fake_hbase_port(k_fake)};
     struct ts_error err = {0};
     struct sto_hbase_opts opts = {.access = {.gateways = &g, .n_gateways = 1, .max_reply_bytes = 1 << 20},
                                   .schema = STO_HBASE_SCHEMA_DEFAULT,
                                   .now_ms = k_clock};
     assert_int_equal(sto_hbase_open(&opts, &k_remote, &err), 0);
-    k_ship(K_HOUR - 1, true, "0:1"); /* ids */
+    k_ship(K_HOUR - 1, true, "0:1");
+}
+
+/* A row of more bytes than a reply may have: all of its points that lie in the range go, piece by piece, and nothing else. */
+static void test_remote_delete__rows_that_are_too_large(void **state)
+{
+    (void)state;
+    enum { COLUMNS = 48 }; /* of the sizes of pieces some have columns alone */
+    open_for_small_replies();
     fake_hbase_set_clock(k_fake,
                          ts_clock_ms() - 10 * TS_HOUR_MS); /* a row that is whole could go by its family */
     fill_columns(K_HOUR, COLUMNS);
@@ -315,14 +321,8 @@ static void test_remote_delete__rows_that_are_too_large(void **state)
 static void test_remote_delete__what_was_replaced_stays_so_in_pieces(void **state)
 {
     (void)state;
-    struct sto_thrift_gateway g = {"127.0.0.1", fake_hbase_port(k_fake)};
-    struct ts_error err = {0};
-    struct sto_hbase_opts opts = {.access = {.gateways = &g, .n_gateways = 1, .max_reply_bytes = 1 << 20},
-                                  .schema = STO_HBASE_SCHEMA_DEFAULT,
-                                  .now_ms = k_clock};
     int64_t now_ms = ts_clock_ms();
-    assert_int_equal(sto_hbase_open(&opts, &k_remote, &err), 0);
-    k_ship(K_HOUR - 1, true, "0:1"); /* ids */
+    open_for_small_replies();
     for (int i = 0; i < 2; i++) {
         fake_hbase_set_clock(k_fake, now_ms - 3 * TS_HOUR_MS);
         k_other(K_HOUR + i, 'c', i ? "0:1 10:2 3400:3" : "0:1 10:2 3400:3 3500:4");
@@ -349,13 +349,7 @@ static void test_remote_delete__rows_that_are_too_many(void **state)
 {
     (void)state;
     enum { HOURS = 8, COLUMNS = 6 }; /* of 192 KB of qualifiers in each row */
-    struct sto_thrift_gateway g = {"127.0.0.1", fake_hbase_port(k_fake)};
-    struct ts_error err = {0};
-    struct sto_hbase_opts opts = {.access = {.gateways = &g, .n_gateways = 1, .max_reply_bytes = 1 << 20},
-                                  .schema = STO_HBASE_SCHEMA_DEFAULT,
-                                  .now_ms = k_clock};
-    assert_int_equal(sto_hbase_open(&opts, &k_remote, &err), 0);
-    k_ship(K_HOUR - 1, true, "0:1"); /* ids */
+    open_for_small_replies();
     for (int i = 0; i < HOURS; i++)
         fill_columns(K_HOUR + i, COLUMNS);
     erase(0, HOURS * TS_HOUR_MS - 1);

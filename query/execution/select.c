@@ -102,8 +102,9 @@ void qry_select_range(const struct qry_spec *spec, const struct qry_sub *sub, in
     *out_from_ms = STO_MIN_TS_MS;
     *out_to_ms = STO_MAX_TS_MS;
     if (spec->by_on && spec->fill_zero)
-        return;                    /* tag values without points have rows too */
-    if (!spec->by_on && !ds->on) { /* exactly what is read: a row more costs more than a point */
+        return; /* tag values without points have rows too */
+    if (!spec->by_on && !ds->on) {
+        /* exactly what is read: a row more costs more than a point */
         qry_select_hours(spec, sub, out_from_ms, out_to_ms);
         *out_to_ms -= 1;
         return;

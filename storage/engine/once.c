@@ -86,8 +86,8 @@ static uint64_t bytes_of(size_t n_slots)
 size_t sto_once_fit(uint64_t n_bytes)
 {
     size_t n_slots = FIRST_SLOTS;
-    while (bytes_of(n_slots) + bytes_of(2 * n_slots) <=
-           n_bytes) /* the old one is there until the new one is full */
+    /* the old slots are there until the new ones are filled */
+    while (bytes_of(n_slots) + bytes_of(2 * n_slots) <= n_bytes)
         n_slots *= 2;
     return n_slots / 4 * 3;
 }

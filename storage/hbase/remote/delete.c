@@ -66,9 +66,9 @@ struct eraser {
     /* scan or read, deleteMultiple, two mutateRow */
     struct sto_thrift_request read, deletes, edges[2];
     size_t n_edges;
+    /* in pieces: if what stays is there, the second edge suffices, otherwise the first one does everything */
     struct sto_hbase__rest rest;
-    bool
-        has_rest; /* if what stays is there, the second edge suffices, otherwise the first one does everything */
+    bool has_rest;
     uint64_t n_rows;     /* with points of the range, in this round */
     int64_t newest_ms;   /* newest timestamp of a delete that hides older cells */
     bool refused, final; /* kind of the last failure */
@@ -292,13 +292,20 @@ static int delete_part(struct eraser *e, struct ts_slice key, uint32_t hour, siz
                        : 0; /* if a guard refuses it, the next round looks */
 }
 
+/* Nothing is planned. */
+static void begin_plan(struct eraser *e)
+{
+    sto_thrift_batch_begin(&e->deletes, STO_THRIFT_DELETE_MULTIPLE, e->table);
+    e->n_edges = e->n_rows = 0;
+    e->has_rest = false;
+}
+
 static int plan_hours(struct eraser *e, uint32_t n, const struct sto_thrift_reply *reply,
                       struct ts_error *err)
 {
     struct sto_thrift_items it;
     struct sto_thrift_row row;
-    sto_thrift_batch_begin(&e->deletes, STO_THRIFT_DELETE_MULTIPLE, e->table);
-    e->n_edges = e->n_rows = 0;
+    begin_plan(e);
     sto_thrift_items_init(&it, reply);
     for (uint32_t i = 0; i < n; i++) {
         uint8_t key[STO_HBASE_MAX_KEY_BYTES];
@@ -396,9 +403,7 @@ static int32_t plan_pieces(struct eraser *e, uint32_t hour, const struct sto_thr
     struct sto_thrift_row row;
     int32_t n = 0;
     int rc = 0;
-    sto_thrift_batch_begin(&e->deletes, STO_THRIFT_DELETE_MULTIPLE, e->table);
-    e->n_edges = e->n_rows = 0;
-    e->has_rest = false;
+    begin_plan(e);
     sto_thrift_items_init(&it, reply);
     while (e->n_rows == 0 && (rc = sto_thrift_row(&it, &row, err)) == 1) {
         int64_t n_cells = sto_hbase__row_cells(&row, &e->cells, &e->cap_cells, e->memory, err);
@@ -474,7 +479,7 @@ static int step(struct eraser *e, uint32_t *hour, uint32_t *n_at_once, struct ts
     if (rc == TS_ELIMIT && !e->histograms && !e->rollups) {
         e->in_pieces = true;
         rc = erase_large(e, e->hours[0], err);
-        e->in_pieces = e->has_rest = false;
+        e->in_pieces = false;
     }
     if (rc == 0)
         *hour = next > e->last_h ? e->last_h + 1 : (uint32_t)next;

@@ -300,6 +300,7 @@ struct qry_limit {
     int64_t cpu_deadline_ns;
     _Atomic bool cancelled;         /* set by the connection when the client has disconnected */
     _Atomic uint64_t n_points;      /* points read so far */
+    _Atomic uint64_t n_kept_hours;  /* hours that kept totals answered, for each sub query and plan */
     _Atomic uint64_t n_regex_steps; /* steps so far, approximately (base/regex.h) */
     uint64_t n_read_bytes;    /* estimated bytes of files of all sub queries so far; of the planning thread */
     _Atomic unsigned refusal; /* enum qry_refusal: the limit that ended the run */

@@ -210,6 +210,7 @@ static void release(struct sto_fsck *k)
     sto_unfinished_release(&k->merge);
     sto_handover_record_release(&k->bulk);
     ts_free(k->at_path);
+    sto_fsck__totals_release(k);
     ts_free(k->unnamed);
     if (k->unnamed_ids)
         roaring_bitmap_free(k->unnamed_ids);
@@ -243,6 +244,7 @@ static int check(struct sto_fsck *k, struct ts_error *err)
     TS_TRY(open_catalog(k, err));
     TS_TRY(read_wal(k, err));
     TS_TRY(sto_fsck__files(k, err));
+    TS_TRY(sto_fsck__totals(k, err));
     TS_TRY(sto_fsck__merge_files(k, err));
     TS_TRY(read_cells(k, err));
     TS_TRY(sto_fsck__strays(k, err));

@@ -83,6 +83,9 @@ struct sto_fsck {
     struct sto_fsck__bad_part *bad_parts; /* those of a segment follow each other; owned */
     size_t n_bad_parts;
 
+    char **bad_totals; /* paths of kept totals that are not those of their points; owned */
+    size_t n_bad_totals;
+
     struct sto_fsck__file *at; /* file being walked */
     char *at_path;             /* path of its .t file; owned */
 };
@@ -104,6 +107,13 @@ int sto_fsck__logs(struct sto_fsck *k, struct ts_error *err);
 int sto_fsck__list_files(struct sto_fsck *k, struct ts_error *err);
 /** Read all files. */
 int sto_fsck__files(struct sto_fsck *k, struct ts_error *err);
+/* fsck_totals.c */
+/** Compare kept totals with the points of their files, as far as those are not damaged. Errors of listing the folder. */
+int sto_fsck__totals(struct sto_fsck *k, struct ts_error *err);
+/** Set those aside that differ. */
+int sto_fsck__drop_totals(struct sto_fsck *k, struct ts_error *err);
+/** Release what the check has noted. */
+void sto_fsck__totals_release(struct sto_fsck *k);
 /* fsck_merge.c */
 /** Read the record of an unfinished merge, before the list of files is made. */
 int sto_fsck__read_merge(struct sto_fsck *k, struct ts_error *err);

@@ -484,6 +484,7 @@ static int remove_leftovers(struct sto_fsck *k, struct ts_error *err)
             TS_TRY(rc);
         }
     }
+    TS_TRY(sto_fsck__drop_totals(k, err));
     return k->fs->sync_dir(k->fs, k->files_dir, err);
 }
 

@@ -1,5 +1,5 @@
 /*
- * store_int.h - the store, shared by the files of its public API: store.c, store_remote.c, bulk.c.
+ * store_int.h - the store, shared by the files of its public API: store.c, store_remote.c, bulk.c, total.c.
  *
  * Threads    as store.h says
  */
@@ -13,6 +13,7 @@
 #include "storage/store.h"
 
 struct sto_engine;
+struct sto_version;
 
 struct sto_store {
     struct sto_opts opts;
@@ -27,6 +28,19 @@ struct sto_store {
     struct sto_retain retain;          /* rules of retention */
     int close_rc;                      /* of cells and catalog */
     struct ts_error close_err;
+};
+
+/* A snapshot: a pinned version and the engine that it belongs to. */
+struct sto_snap {
+    struct sto_engine *e;
+    struct sto_version *v;
+    bool has_remote;             /* queries read a remote store too */
+    struct sto_keep *keep;       /* how long points are kept */
+    struct sto_floors *floors;   /* what was removed by that; NULL = nothing */
+    int64_t now_ms;              /* time of the snapshot */
+    int64_t from_ms;             /* points before it have expired, of whatever series */
+    struct sto_catalog *catalog; /* its series stay in memory until */
+    unsigned reads;              /* sto_catalog_read_end gets this number */
 };
 
 #endif

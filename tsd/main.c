@@ -289,6 +289,28 @@ static const struct tsd_cmd commands[] = {
                  "tsd retention add '*' env=test points=7d\n"
                  "tsd retention --explain",
      .run = tsd_retention_run},
+    {.name = "total",
+     .also = "totals aggregate preaggregate materialize",
+     .summary = "List or change the totals that are kept beside the points.",
+     .usage = "[list]\n"
+              "add METRIC --over KEY,...\n"
+              "remove METRIC --over KEY,...",
+     .opts = tsd_total_opts,
+     .details =
+         "A kept total has, for each hour, the number of points, their sum, and the smallest and largest "
+         "value of all series "
+         "of a metric that differ in the given tags only. Queries with --by that neither name nor filter "
+         "one of these tags are answered by it: sum, count, min, max and avg by hour, day, week, month or "
+         "other "
+         "tags, in every zone of whole hours, in milliseconds over years.\n"
+         "\n"
+         "Totals are made in the background for all points that are more than four hours old, and exact or "
+         "not used: where points "
+         "have come or were deleted since, the points themselves are read until files are merged again.",
+     .examples = "tsd total add web.hits --over domain\n"
+                 "tsd query 1y-ago sum web.hits --by day\n"
+                 "tsd total list",
+     .run = tsd_total_run},
     {.name = "mkmetric",
      .summary = "Create metrics: tsd uid assign metrics.",
      .usage = "NAME...",

@@ -69,6 +69,8 @@ struct qry_acc_ops {
      * only hours with has_sum. */
     void (*add_hour)(void *st, const struct qry_hour *h);
     bool needs_sum;
+    /* add_hour may be given the points of several series as one hour: neither their order nor first and last one matter */
+    bool of_groups;
     /* Reserve memory for n more values, and for those of the state from (may be NULL), before they are added;
      * NULL: states allocate nothing. memory is the account of the state until reset. TS_ELIMIT, TS_ENOMEM. */
     int (*reserve)(void *st, size_t n, const void *from, struct ts_budget *memory, struct ts_error *err);

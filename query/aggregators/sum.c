@@ -112,7 +112,8 @@ static void sum_reset(void *p)
 #define SUM_ACC(done_fn)                                                                                     \
     {                                                                                                        \
         .state_bytes = sizeof(struct sum_state), .add_f64 = sum_add_f64, .add_i64 = sum_add_i64,             \
-        .add_hour = sum_add_hour, .needs_sum = true, .merge = sum_merge, .done = done_fn, .reset = sum_reset \
+        .add_hour = sum_add_hour, .needs_sum = true, .of_groups = true, .merge = sum_merge, .done = done_fn, \
+        .reset = sum_reset                                                                                   \
     }
 const struct qry_acc_ops qry_acc_sum = SUM_ACC(sum_done);
 const struct qry_acc_ops qry_acc_avg = SUM_ACC(avg_done);
@@ -166,6 +167,7 @@ const struct qry_acc_ops qry_acc_count = {.state_bytes = sizeof(struct count_sta
                                           .add_i64 = count_add_i64,
                                           .add_dec = count_add_dec,
                                           .add_hour = count_add_hour,
+                                          .of_groups = true,
                                           .merge = count_merge,
                                           .done = count_done};
 

@@ -9,6 +9,7 @@
 #include "query/execution/explain.h"
 
 #include "query/execution/histogram.h"
+#include "query/execution/kept.h"
 #include "query/execution/rollup.h"
 #include "query/execution/select.h"
 
@@ -81,15 +82,24 @@ static int cmp_files(const void *pa, const void *pb)
     return a->file_no < b->file_no ? -1 : a->file_no > b->file_no;
 }
 
-/* Add the cost of the scan of one plan. */
-static int price(struct sto_snap *snap, const struct qry_plan *p, struct pricing *pr, struct ts_error *err)
+/* Add the cost of a scan. */
+static int price_scan(struct sto_snap *snap, const struct sto_scan_spec *scan, struct pricing *pr,
+                      struct ts_error *err)
 {
-    struct qry_explained *e = pr->e;
-    struct sto_scan_spec scan = qry_plan_scan(p);
     uint64_t points, bytes;
+    if (!scan->n_series)
+        return 0;
+    sto_scan_estimate(snap, scan, &points, &bytes);
+    pr->e->limit_bytes += bytes;
+    return sto_scan_cost(snap, scan, take_cost, pr, err);
+}
+
+/* Note the range of the scan of a plan. */
+static void note_range(struct qry_explained *e, const struct qry_plan *p)
+{
     e->n_scans++;
     if (p->scan_from_ms >= p->scan_to_ms)
-        return 0;
+        return;
     e->from_ms = p->scan_from_ms;
     e->to_ms = p->scan_to_ms;
     int32_t h0 = sto_hour(p->scan_from_ms), h1 = sto_hour(p->scan_to_ms - 1);
@@ -97,11 +107,14 @@ static int price(struct sto_snap *snap, const struct qry_plan *p, struct pricing
     e->n_whole = 0;
     for (int64_t h = 0; p->whole_hours && h < e->n_hours; h++)
         e->n_whole += p->whole_hours[h];
-    if (!p->n)
-        return 0;
-    sto_scan_estimate(snap, &scan, &points, &bytes);
-    e->limit_bytes += bytes;
-    return sto_scan_cost(snap, &scan, take_cost, pr, err);
+}
+
+/* Add the cost of the scan of one plan. */
+static int price(struct sto_snap *snap, const struct qry_plan *p, struct pricing *pr, struct ts_error *err)
+{
+    struct sto_scan_spec scan = qry_plan_scan(p);
+    note_range(pr->e, p);
+    return p->scan_from_ms < p->scan_to_ms ? price_scan(snap, &scan, pr, err) : 0;
 }
 
 /* --- kinds of sub queries --- */
@@ -171,6 +184,41 @@ static int explain_points(struct sto_snap *snap, struct qry_budget *budget, cons
     }
 }
 
+/* Names of the keys that a total sums over. */
+static const char *keys_text(const struct sto_total_ids *t, const struct qry_view *view,
+                             struct ts_arena *arena)
+{
+    struct ts_buf text;
+    ts_buf_init(&text, 0);
+    for (uint32_t i = 0; i < t->n_over; i++) {
+        if (i)
+            ts_buf_char(&text, ',');
+        ts_buf_slice(&text, qry_view_name(view, STO_UID_TAGK, t->over[i]));
+    }
+    const char *copy = ts_arena_strndup(arena, text.n ? text.p : "", text.n);
+    ts_buf_release(&text);
+    return copy;
+}
+
+/* Totals: what a kept total answers is not read. */
+static int explain_totals(struct sto_snap *snap, struct qry_budget *budget, struct qry_plan *p,
+                          struct pricing *pr, struct ts_error *err)
+{
+    struct qry_kept kept;
+    int rc = qry_kept_begin(p, snap, budget, p->sub->agg->bucket_acc, &kept, err);
+    note_range(pr->e, p);
+    if (rc == 0 && kept.n_hours) {
+        pr->e->kept = keys_text(&kept.total, p->spec->view, pr->arena);
+        pr->e->n_kept_hours = kept.n_hours;
+    }
+    for (size_t i = 0; rc == 0 && i < kept.n_gaps; i++) {
+        struct sto_scan_spec scan = qry_kept_scan(&kept, i);
+        rc = price_scan(snap, &scan, pr, err);
+    }
+    qry_kept_release(&kept);
+    return rc;
+}
+
 static int explain_sub(struct sto_snap *snap, const struct qry_spec *spec, size_t s,
                        struct qry_budget *budget, struct ts_arena *arena, struct qry_explained *e,
                        struct ts_error *err)
@@ -185,7 +233,7 @@ static int explain_sub(struct sto_snap *snap, const struct qry_spec *spec, size_
         one->subs = &spec->subs[s];
         one->n_subs = 1;
         TS_TRY(qry_totals_plan(snap, one, budget->limit, arena, &p, err));
-        rc = price(snap, &p, &pr, err);
+        rc = explain_totals(snap, budget, &p, &pr, err);
     } else {
         TS_TRY(qry_plan_select(spec, s, NULL, 0, budget, arena, &p, err));
         rc = qry_sub_is_histogram(&spec->subs[s]) ? explain_histogram(snap, budget, &p, &pr, err)

@@ -12,13 +12,16 @@
 
 /* What one sub query would read. Estimates are those of struct sto_scan_cost. */
 struct qry_explained {
-    const struct qry_sub *sub;   /* sub query of the spec */
-    struct ts_slice metric;      /* the metric that the user named */
-    const char *reads;           /* "points", "rollups 1h-sum and 1h-count", "histograms" */
-    size_t n_scans;              /* 1; 2 for an average of rollups; the number of buckets for histograms */
-    size_t n_series, n_groups;   /* series selected; their groups, or combinations of tag values of totals */
-    int64_t from_ms, to_ms;      /* range that is read, from <= t < to; empty if equal */
-    int64_t n_hours, n_whole;    /* hours in that range; those that summaries may answer */
+    const struct qry_sub *sub; /* sub query of the spec */
+    struct ts_slice metric;    /* the metric that the user named */
+    const char *reads;         /* "points", "rollups 1h-sum and 1h-count", "histograms" */
+    size_t n_scans;            /* 1; 2 for an average of rollups; the number of buckets for histograms */
+    size_t n_series, n_groups; /* series selected; their groups, or combinations of tag values of totals */
+    int64_t from_ms, to_ms;    /* range that is read, from <= t < to; empty if equal */
+    int64_t n_hours, n_whole;  /* hours in that range; those that summaries may answer */
+    const char
+        *kept; /* keys that the kept total sums over which answers hours, "domain,host"; NULL: none does */
+    int64_t n_kept_hours;        /* hours that it answers; the other ones are read as the rest says */
     struct sto_scan_cost *files; /* [n_files] ordered by time; adds up the rows of several scans */
     size_t n_files;              /* number of files */
     struct sto_scan_cost memory; /* all memstores */

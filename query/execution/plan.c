@@ -15,34 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Neighbouring pieces both decode the block of rows where they meet, so pieces should be some blocks long. */
-#define CHUNK_MAX_SERIES 4096
-#define CHUNK_MIN_ROWS   256  /* the same, rows of points */
-#define CHUNK_MIN_SUMS   4096 /* rows that are summaries */
-#define CHUNKS_WANTED    64   /* enough for any number of cores */
-
-/* limit of memory for groups that reach into several pieces; beyond it each group is read in pieces of its
- * own */
-#define OPEN_MAX_BYTES  (32u << 20)
-#define PIECE_MAX_BYTES (8u << 20) /* limit of memory for the groups of one such piece */
-
-uint32_t qry_series_value(const struct sto_series *s, uint32_t tagk)
+static uint32_t value_of(const struct sto_tag *tags, size_t n, uint32_t tagk)
 {
-    for (size_t i = 0; i < s->n_tags; i++)
-        if (s->tags[i].k == tagk)
-            return s->tags[i].v;
+    for (size_t i = 0; i < n; i++)
+        if (tags[i].k == tagk)
+            return tags[i].v;
     return 0;
 }
 
-size_t qry_plan_chunk(size_t n_series, int64_t n_hours, bool sums)
+uint32_t qry_series_value(const struct sto_series *s, uint32_t tagk)
 {
-    int64_t rows = sums ? CHUNK_MIN_SUMS : CHUNK_MIN_ROWS;
-    if (n_hours < 1)
-        n_hours = 1;
-    size_t few = (size_t)((rows + n_hours - 1) / n_hours);
-    size_t fair = (n_series + CHUNKS_WANTED - 1) / CHUNKS_WANTED;
-    size_t chunk = few > fair ? few : fair;
-    return chunk > CHUNK_MAX_SERIES ? CHUNK_MAX_SERIES : chunk;
+    return value_of(s->tags, s->n_tags, tagk);
 }
 
 static int cmp_series_id(const void *a, const void *b)
@@ -177,11 +160,11 @@ static bool is_kept(const struct qry_keep *keep, const uint32_t *ids, size_t n_k
     return false;
 }
 
-/* The tag cell of a series of totals. */
-static void cell_ids(const struct qry_plan *p, const struct sto_series *s, uint32_t *out)
+/* The tag cell of a series of totals, by its tags. */
+static void cell_ids(const struct qry_plan *p, const struct sto_tag *tags, size_t n_tags, uint32_t *out)
 {
     for (size_t k = 0; k < p->n_keys; k++)
-        out[k] = qry_series_value(s, p->keys[k]);
+        out[k] = value_of(tags, n_tags, p->keys[k]);
     const struct qry_keep *keep = p->by_tags ? p->spec->keep : NULL;
     if (keep && !is_kept(keep, out, p->n_keys))
         for (size_t k = 0; k < p->n_keys; k++)
@@ -322,11 +305,32 @@ static int find_groups(struct qry_plan *p, struct finder *f, struct qry_budget *
     if (!key)
         return qry_memory_code(err);
     for (size_t i = 0; i < p->n; i++) {
-        cell_ids(p, p->series[i], key);
+        cell_ids(p, p->series[i]->tags, p->series[i]->n_tags, key);
         TS_TRY(finder_put(f, key, p->arena, &p->group_of[i], err));
         TS_TRY(qry_budget_step(budget, &step, err));
     }
     return order_groups(p, f, budget, err);
+}
+
+int64_t qry_plan_find_group(const struct qry_plan *p, const struct sto_tag *tags, size_t n_tags)
+{
+    uint32_t key[UINT8_MAX];
+    size_t lo = 0, hi = p->n_groups, n_keys = p->n_keys;
+    if (n_keys > UINT8_MAX)
+        return -1;
+    cell_ids(p, tags, n_tags, key);
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        const struct found at = {.key = (uint32_t *)(uintptr_t)p->groups[mid].key}, want = {.key = key};
+        int c = cmp_found(&at, &want, &n_keys);
+        if (c == 0)
+            return (int64_t)mid;
+        if (c < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return -1;
 }
 
 static int make_groups(struct qry_plan *p, struct qry_budget *budget, struct ts_error *err)
@@ -442,84 +446,6 @@ static int hours_of_buckets(struct qry_plan *p, struct ts_error *err)
     return qry_plan_days_of_buckets(p, err);
 }
 
-/* --- pieces --- */
-bool qry_plan_dense(const struct qry_plan *p)
-{
-    return p->sub->downsample.on && p->grid.dense && !p->sub->none && !p->keep_spans;
-}
-
-bool qry_plan_inner(const struct qry_plan *p, uint32_t group, size_t first, size_t n)
-{
-    const struct qry_group *g = &p->groups[group];
-    if (p->piece_at)
-        return g->n <= p->chunk; /* only larger groups are spread over pieces */
-    return g->members[0] >= first && g->members[g->n - 1] < first + n;
-}
-
-/* Memory that a group needs while its series are read. Values that a group accumulator keeps are counted in
- * addition, wherever they are. */
-static uint64_t group_bytes(const struct qry_plan *p)
-{
-    return p->grid.n * (qry_group_acc_keeps(p->sub->agg) ? 1 : QRY_LANE_POINT_BYTES);
-}
-
-/* Memory that is in use at the end of reading if pieces are runs of positions: groups that reach into several
- * pieces count once for each. */
-static uint64_t open_bytes(const struct qry_plan *p)
-{
-    uint64_t n_open = 0, most = OPEN_MAX_BYTES / (group_bytes(p) + 1) + 1;
-    size_t n_pieces = p->n ? (p->n + p->chunk - 1) / p->chunk : 0;
-    if (n_pieces * (uint64_t)p->n_groups <= most)
-        return 0;
-    for (size_t g = 0; g < p->n_groups && n_open <= most; g++) {
-        size_t last = SIZE_MAX, n = 0;
-        for (size_t i = 0; i < p->groups[g].n && n_open + n <= most; i++) {
-            size_t piece = p->groups[g].members[i] / p->chunk;
-            n += piece != last;
-            last = piece;
-        }
-        n_open += n > 1 ? n : 0;
-    }
-    return n_open * group_bytes(p);
-}
-
-/* Cut pieces that consist of whole groups, or of a part of one large group. */
-static int cut_groups(struct qry_plan *p, struct ts_error *err)
-{
-    size_t at = 0, n_groups = 0, most_groups = (size_t)(PIECE_MAX_BYTES / (group_bytes(p) + 1)) + 1;
-    uint32_t *order = qry_arena_take(p->arena, p->n, sizeof *order, err);
-    uint32_t *first = order ? qry_arena_take(p->arena, p->n + 2, sizeof *first, err) : NULL;
-    if (!first)
-        return qry_memory_code(err);
-    p->n_pieces = 0;
-    first[0] = 0;
-    for (size_t g = 0; g < p->n_groups; g++) {
-        const struct qry_group *group = &p->groups[g];
-        size_t begun = at - first[p->n_pieces];
-        if (begun && (begun + group->n > p->chunk || n_groups == most_groups)) {
-            first[++p->n_pieces] = (uint32_t)at;
-            n_groups = 0;
-        }
-        for (size_t i = 0; i < group->n; i++) {
-            if (at - first[p->n_pieces] == p->chunk)
-                first[++p->n_pieces] = (uint32_t)at;
-            order[at++] = group->members[i];
-        }
-        n_groups++;
-        if (group->n > p->chunk) { /* its last piece has no other groups either */
-            first[++p->n_pieces] = (uint32_t)at;
-            n_groups = 0;
-        }
-    }
-    if (first[p->n_pieces] < at)
-        first[++p->n_pieces] = (uint32_t)at;
-    for (size_t i = 0; i < p->n_pieces; i++)
-        qsort(order + first[i], first[i + 1] - first[i], sizeof *order, ts_cmp_u32);
-    p->piece_at = order;
-    p->piece_first = first;
-    return 0;
-}
-
 int qry_plan_range(struct sto_snap *snap, struct qry_plan *p, struct ts_error *err)
 {
     const struct qry_downsample *ds = &p->sub->downsample;
@@ -544,9 +470,8 @@ int qry_plan_range(struct sto_snap *snap, struct qry_plan *p, struct ts_error *e
                              &p->grid, err));
         TS_TRY(hours_of_buckets(p, err));
     }
-    bool sums = ds->on && ds->fn->bucket_acc->add_hour && (ds->all || ds->interval_ms >= TS_HOUR_MS);
-    p->chunk = qry_plan_chunk(p->n, (p->to_ms - p->from_ms) / TS_HOUR_MS, sums);
-    return qry_plan_dense(p) && open_bytes(p) > OPEN_MAX_BYTES ? cut_groups(p, err) : 0;
+    return qry_plan_cut(
+        p, ds->on && ds->fn->bucket_acc->add_hour && (ds->all || ds->interval_ms >= TS_HOUR_MS), err);
 }
 
 struct sto_scan_spec qry_plan_scan(const struct qry_plan *p)

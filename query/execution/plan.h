@@ -76,10 +76,14 @@ int qry_plan_whole_hours(struct qry_plan *p, size_t *out_n, struct ts_error *err
 /** Number of series per piece of work. It depends on the query and the number of series and hours alone, so
  * that no digit of a result depends on threads or files. sums: most hours are read as summaries. */
 size_t qry_plan_chunk(size_t n_series, int64_t n_hours, bool sums);
+/** Cut the series of a plan whose range and buckets are set into pieces; sums as for qry_plan_chunk. TS_ELIMIT, TS_ENOMEM. */
+int qry_plan_cut(struct qry_plan *p, bool sums, struct ts_error *err);
 /** Make the plan of totals (totals.c) for --explain, so query_max_series does not apply; memory of the
  * arena. */
 int qry_totals_plan(struct sto_snap *snap, const struct qry_spec *spec, struct qry_limit *limit,
                     struct ts_arena *arena, struct qry_plan *out, struct ts_error *err);
+/** The group that series with these tags belong to, ascending by key; -1: none is selected, or the plan has more than 255 keys. Tags that the plan does not group by do not matter. O(log n_groups). */
+int64_t qry_plan_find_group(const struct qry_plan *p, const struct sto_tag *tags, size_t n_tags);
 /** Specification of the scan that a plan needs. */
 struct sto_scan_spec qry_plan_scan(const struct qry_plan *p);
 /** The reading of a plan: all of its series over the range of the scan. The caller sets who takes the rows. */

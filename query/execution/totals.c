@@ -10,6 +10,7 @@
  */
 #include "query/breakdowns/breakdown.h"
 #include "query/execution/days.h"
+#include "query/execution/kept.h"
 #include "query/execution/plan.h"
 #include "query/execution/reader.h"
 
@@ -28,7 +29,8 @@ struct totals {
     struct qry_budget budget;
     struct qry_cellset *pieces; /* [n_pieces] states of each piece; owned */
     size_t n_pieces;
-    size_t at; /* in_one_stretch: stretch found last */
+    struct qry_kept kept; /* what a kept total answers */
+    size_t at;            /* in_one_stretch: stretch found last */
 };
 
 /* State of one piece. */
@@ -36,9 +38,10 @@ struct piece {
     struct totals *t;
     struct qry_cellset *set; /* its states */
     struct qry_feed feed;
-    size_t first;   /* position of its first series */
-    uint32_t group; /* of the current series */
-    size_t at;      /* interval at which the search begins */
+    size_t first;    /* position of its first series */
+    uint32_t group;  /* of the current series */
+    size_t at;       /* interval at which the search begins */
+    int64_t last_ms; /* of a kept total: hour of the last row */
 };
 
 static int begin_series(void *arg, size_t i, struct ts_error *err)
@@ -47,6 +50,18 @@ static int begin_series(void *arg, size_t i, struct ts_error *err)
     (void)err;
     pc->group = pc->t->plan.group_of[pc->first + i];
     pc->at = 0;
+    return 0;
+}
+
+static int add_hour(struct piece *pc, uint32_t group, int64_t start_ms, const struct qry_hour *h,
+                    struct ts_error *err)
+{
+    const struct qry_cells *cells = &pc->t->cells;
+    pc->at = qry_cells_find(cells, pc->at, start_ms);
+    void *st = qry_cellset_state(pc->set, group, cells->stretch[pc->at].cell, err);
+    if (!st)
+        return qry_memory_code(err);
+    pc->t->ops->add_hour(st, h);
     return 0;
 }
 
@@ -60,12 +75,7 @@ static int add_row(void *arg, const struct sto_row *row, struct ts_error *err)
     if (row->sum) {
         struct qry_hour h;
         qry_feed_hour(row, &h);
-        pc->at = qry_cells_find(cells, pc->at, base);
-        void *st = qry_cellset_state(pc->set, pc->group, cells->stretch[pc->at].cell, err);
-        if (!st)
-            return qry_memory_code(err);
-        pc->t->ops->add_hour(st, &h);
-        return 0;
+        return add_hour(pc, pc->group, base, &h, err);
     }
     TS_TRY(qry_feed_row(feed, row, err));
     feed->guess = 0;
@@ -97,9 +107,36 @@ static int read_piece(void *arg, size_t i, struct ts_error *err)
     rd.begin = begin_series;
     rd.row = add_row;
     rd.arg = &pc;
-    int rc = qry_read(&rd, err);
+    int rc = 0;
+    for (size_t k = 0; rc == 0 && k < t->kept.n_gaps; k++) {
+        qry_kept_cut(&t->kept, k, &rd);
+        rc = qry_read(&rd, err);
+    }
     qry_feed_release(&pc.feed);
     return rc;
+}
+
+static int add_kept(void *arg, uint32_t group, const struct qry_hour *hour, struct ts_error *err)
+{
+    struct piece *pc = arg;
+    if (hour->first_ms < pc->last_ms) /* of another group */
+        pc->at = 0;
+    pc->last_ms = hour->first_ms;
+    return add_hour(pc, group, hour->first_ms, hour, err);
+}
+
+/* Read the hours that a kept total answers, as one piece more. */
+static int read_kept(struct totals *t, struct ts_error *err)
+{
+    struct piece pc = {.t = t, .set = &t->pieces[t->n_pieces]};
+    qry_cellset_init(pc.set, t->ops, &t->budget);
+    struct ts_budget *before = ts_xsum_account(t->budget.memory);
+    int rc = qry_kept_read(&t->kept, add_kept, &pc, err);
+    (void)ts_xsum_account(before);
+    if (rc == 0)
+        qry_cellset_release(pc.set);
+    t->n_pieces++;
+    return rc < 0 ? rc : 0;
 }
 
 /* Join all pieces into the first one, in their order. */
@@ -117,8 +154,10 @@ static void totals_release(struct totals *t)
 {
     for (size_t i = 0; i < t->n_pieces; i++)
         qry_cellset_release(&t->pieces[i]);
-    ts_budget_free(t->budget.memory, t->pieces, (t->n_pieces + !!t->pieces) * sizeof *t->pieces);
+    ts_budget_free(t->budget.memory, t->pieces,
+                   t->pieces ? (qry_plan_chunks(&t->plan) + 1) * sizeof *t->pieces : 0);
     t->pieces = NULL;
+    qry_kept_release(&t->kept);
     qry_cells_release(&t->cells);
 }
 
@@ -330,6 +369,8 @@ static int run_totals(struct ts_pool *pool, struct totals *t, qry_total_fn emit,
     t->n_pieces = n;
     for (size_t i = 0; i < n; i++)
         qry_cellset_init(&t->pieces[i], t->ops, &t->budget);
+    if (n)
+        TS_TRY(read_kept(t, err));
     TS_TRY(qry_budget_each(&t->budget, pool, n, read_piece, t, err));
     TS_TRY(join_all(t, err));
     TS_TRY(make_labels(t->plan.spec->view, t, &labels, &place, err));
@@ -355,7 +396,9 @@ int qry_totals(struct sto_store *st, struct ts_pool *pool, const struct qry_spec
     t.snap = sto_snap_take(st);
     int rc = plan_totals(spec, &arena, &t, err);
     if (rc == 0)
-        rc = qry_plan_afford(&t.plan, t.snap, &t.budget, err);
+        rc = qry_kept_begin(&t.plan, t.snap, &t.budget, t.ops, &t.kept, err);
+    if (rc == 0)
+        rc = qry_kept_afford(&t.kept, t.snap, err);
     if (rc == 0)
         rc = run_totals(pool, &t, emit, arg, err);
     sto_snap_release(t.snap);

@@ -291,7 +291,8 @@ static bool place_keys(struct sto_sums_dec *d, uint32_t n, struct sto_key first)
 static bool row_valid(const struct sto_sums_dec *d, uint32_t i)
 {
     int64_t flags = d->col[COL_FLAGS][i], kinds = d->col[COL_KINDS][i];
-    int64_t most = d->hours * TS_HOUR_MS, last = (flags & FLAG_SECONDS ? d->hours * 3600 : most) - 1;
+    int64_t most = d->hours ? d->hours * TS_HOUR_MS : UINT32_MAX,
+            last = d->hours ? (flags & FLAG_SECONDS ? d->hours * 3600 : most) - 1 : 0;
     if (flags == 0)
         return true;
     if (!(flags & FLAG_HAS) || flags < 0 || flags >> FLAG_EXP_SHIFT > 18 || kinds < 0 || kinds >> 28)

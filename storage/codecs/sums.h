@@ -49,7 +49,8 @@ void sto_sums_dec_return(struct sto_sums_dec *d);
 /** Check and open a block, whose bytes are not needed afterwards. 0, TS_ECORRUPT, TS_EVERSION, TS_ENOMEM.
  * Safe for any bytes. */
 int sto_sums_dec_open(struct sto_sums_dec *d, struct ts_slice block, struct ts_error *err);
-/** The same of a block whose rows are summaries of up to `hours` hours (1 to 48), whose offsets count from the first one. */
+/** The same of a block whose rows are summaries of up to `hours` hours (1 to 48), whose offsets count from the first one; 0: of the points of many
+ * series, of which there may be any number, and whose offsets are 0. */
 int sto_sums_dec_open_long(struct sto_sums_dec *d, struct ts_slice block, unsigned hours,
                            struct ts_error *err);
 /** Rows of the open block. */

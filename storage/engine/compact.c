@@ -19,6 +19,7 @@
 #include "storage/engine/remake.h"
 #include "storage/engine/retention.h"
 #include "storage/engine/ship.h"
+#include "storage/engine/total_files.h"
 #include "storage/engine/wear.h"
 
 #include <stdio.h>
@@ -510,12 +511,11 @@ static int merge_all(struct sto_engine *e, bool full, struct ts_error *err)
     int rc = sto_retention__drop(e, err); /* first, because merges may take long and may need the space */
     if (rc == 0)
         check_indexes(e);
-    if (rc == 0)
-        rc = remake_all(e, &failed, err);
+    rc = rc ? rc : remake_all(e, &failed, err);
     while (rc == 0 && !atomic_load_explicit(&e->stop_compact, memory_order_relaxed)) {
         rc = one_merge(e, full, &failed, err);
-        if (rc == 0)
-            rc = sto_day_files__make_one(e, err);
+        rc = rc ? rc : sto_day_files__make_one(e, err);
+        rc = rc ? rc : sto_total_files__make_one(e, err);
         if (rc != 1)
             break;
         rc = sto_retention__drop_again(e, err);

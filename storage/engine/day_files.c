@@ -13,12 +13,17 @@
 #define MIN_ROWS      4096u            /* smaller files are read as fast by their hours */
 #define BYTES_PER_ROW 16u              /* of a day summary, more than they have */
 
+bool sto_day_files__is_old(const struct sto_engine *e, const struct sto_sst_info *info, int64_t now_ms)
+{
+    return e->opts.day_rows || info->max_ms < now_ms - AGE_MS;
+}
+
 /* Should a file get day summaries? */
 static bool is_due(const struct sto_engine *e, struct sto_sst *sst, int64_t now_ms)
 {
     const struct sto_sst_info *info = sto_sst_info(sst);
-    bool due = e->opts.day_rows ? info->n_rows >= e->opts.day_rows
-                                : info->n_rows >= MIN_ROWS && info->max_ms < now_ms - AGE_MS;
+    bool due = info->n_rows >= (e->opts.day_rows ? e->opts.day_rows : MIN_ROWS) &&
+               sto_day_files__is_old(e, info, now_ms);
     return due && !sto_sst_broken(sst) && !sto_sst_has_lost_index(sst) && !*sto_sst_days_tried(sst) &&
            !sto_sst_has_days(sst);
 }

@@ -14,6 +14,8 @@
 
 #include "storage/engine/engine_int.h"
 
+/** Is a file old enough for what is derived from its rows? With opts.day_rows each is. Any thread. */
+bool sto_day_files__is_old(const struct sto_engine *e, const struct sto_sst_info *info, int64_t now_ms);
 /** Make those of one file that should have them and has none. 1: done, or that file cannot have any; 0: there is no such file, or no space on the disk;
  * TS_ECANCELLED: the store is closing. What fails otherwise is logged, and tried again after the next start. */
 int sto_day_files__make_one(struct sto_engine *e, struct ts_error *err);

@@ -16,14 +16,15 @@
 #include "storage/engine/handover.h"
 #include "storage/engine/lost.h"
 #include "storage/engine/once_engine.h"
+#include "storage/engine/orphans.h"
 #include "storage/engine/remake.h"
 #include "storage/engine/reserve.h"
 #include "storage/engine/expire.h"
 #include "storage/engine/retention.h"
 #include "storage/engine/ship.h"
+#include "storage/engine/total_files.h"
 #include "storage/engine/merge/partition.h"
 #include "storage/engine/files/handles.h"
-#include "storage/engine/files/sst_format.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -171,46 +172,6 @@ static int open_files(struct sto_engine *e, struct ts_error *err)
     }
     bool broken;
     return e->opts.read_only ? 0 : sto_remake__all(e, &broken, err);
-}
-
-struct orphans {
-    struct sto_engine *e;
-    bool keep; /* the record of a merge that may have finished them can't be read */
-    unsigned n;
-};
-
-/* Remove a file that the manifest does not list: it was being written when the process ended. */
-static int drop_orphan(void *arg, const char *name)
-{
-    struct orphans *o = arg;
-    enum sto_sst_kind kind;
-    uint64_t no;
-    if (!sto_sst__name_parse(name, &no, &kind) || sto_manifest_file(sto_manifest_state(o->e->manifest), no))
-        return 0;
-    if (no >= o->e->next_file_no)
-        o->e->next_file_no = no + 1;
-    if (sto_unfinished__holds(o->e, no))
-        return 0;
-    if (o->keep) {
-        sto_unfinished__keep(o->e, no);
-        return 0;
-    }
-    char *path = ts_fs_join(o->e->files_dir, name);
-    if (o->e->fs->unlink(o->e->fs, path, NULL) == 0)
-        o->n++;
-    ts_free(path);
-    return 0;
-}
-
-/* Called only if everything that the manifest lists could be read; otherwise an unlisted file might hold the
- * only copy of its points. */
-static int drop_orphans(struct sto_engine *e, struct ts_error *err)
-{
-    struct orphans o = {.e = e, .keep = !sto_unfinished__open(e)};
-    TS_TRY(e->fs->list(e->fs, e->files_dir, drop_orphan, &o, err));
-    if (o.n)
-        ts_log(TS_LOG_INFO, "removed unfinished files=%u", o.n);
-    return 0;
 }
 
 static int open_manifest(struct sto_engine *e, struct ts_error *err)
@@ -369,6 +330,7 @@ static int open_all(struct sto_engine *e, struct ts_error *err)
                                      .series_end = series_end(e->version),
                                      .used = sto_manifest_state(e->manifest)->run > 0};
     TS_TRY(e->owner.ready(e->owner.arg, &found, err));
+    sto_total_files__open(e);
     TS_TRY(sto_expire__open(e, err));
     sto_retention__begin(e);
     TS_TRY(sto_once__open(e, err));
@@ -376,7 +338,7 @@ static int open_all(struct sto_engine *e, struct ts_error *err)
     sto_complete__begin(e, torn);
     if (!e->opts.read_only) {
         (void)sto_handles_leave_free(e->caches.handles, 0);
-        TS_TRY(drop_orphans(e, err));
+        TS_TRY(sto_orphans__drop(e, err));
         TS_TRY(sto_handover__settle(e, err));
         sto_reserve__open(e);
         TS_TRY(sto_reserve__save_run(e, err));

@@ -27,6 +27,7 @@
 #include "storage/refusals.h"
 #include "storage/remote.h"
 #include "storage/sizes.h"
+#include "storage/total_scan.h"
 
 struct sto_engine;
 
@@ -80,6 +81,10 @@ struct sto_engine_owner {
     /* The rules of retention as they are now, by the present names; the engine gives the reference back. Called after `ready`, by any
      * thread. NULL: points are kept for opts->retention_ms. */
     struct sto_keep *(*keep)(void *arg);
+    /* The declared totals whose names are known: how many; out has room for STO_TOTALS_MAX. Called after `ready`, by any thread. NULL: there are none. */
+    size_t (*totals)(void *arg, struct sto_total_ids *out);
+    /* The tags of a series, as sto_total_tags_fn (files/total.h); not NULL if totals is not. */
+    int (*tags)(void *arg, uint32_t series, struct sto_tag *tags);
     void *arg; /* first argument of the callbacks */
 };
 #define STO_SHIP_TAGS_MAX 255 /* tags of a series */
@@ -130,6 +135,12 @@ int sto_engine_compact(struct sto_engine *e, struct ts_error *err);
 void sto_engine_compact_soon(struct sto_engine *e);
 /** Wake the compact thread, which otherwise looks for work once a minute. Any thread. */
 void sto_engine_look_soon(struct sto_engine *e);
+
+/** The declared totals, as owner.totals says. Any thread. */
+size_t sto_engine_declared(struct sto_engine *e, struct sto_total_ids *out);
+/** How far the files have these totals; out has n members. Any thread. */
+void sto_engine_totals(struct sto_engine *e, const struct sto_total_ids *ids, size_t n,
+                       struct sto_total_state *out);
 
 /* --- retention --- */
 /** What these rules do to the present files. out: for each rule, and one more for the rest. 0; errors of reading sets of series. Any

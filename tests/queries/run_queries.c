@@ -1,14 +1,13 @@
 /*
- * run_queries.c - runs query scripts (*.qt): load points, ask, compare. The language is in docs/QUERY.md,
- * "Query scripts".
+ * run_queries.c - runs query scripts (*.qt): load points, ask, compare (docs/QUERY.md, "Query scripts").
  *
- * Each script runs three times: points in memory; in files, flushed after each load; compacted, with summaries of days, and the
- * store opened anew. Each question is asked twice: in one thread, and spread over three. All answers must be the same text.
+ * Each script runs three times: points in memory; in files, flushed after each load; compacted, with days and kept totals, and the store opened anew. Each
+ * question is asked twice: in one thread, and spread over three. All answers must be the same text.
  *
  *   run_queries [--remote|--remote-only|--hbase] FILE...   exit 0: all as expected; 1: differences, printed with file and line
  *
- * Options put a remote store behind the store: in memory, and everything is shipped and removed here, shipped and kept, or half of each; in
- * memory, and the store here knows nothing; in HBase (tests/hbase/live_tables.h), all these four ways.
+ * Options put a remote store behind the store: in memory, and everything is shipped and removed here, or kept, or half of each; in memory alone, and the
+ * store here knows nothing; in HBase (tests/hbase/live_tables.h), all these four ways.
  */
 #include "query/query.h"
 
@@ -19,6 +18,7 @@
 #include "tests/queries/lines.h"
 #include "tests/queries/remotes.h"
 #include "tests/queries/retention.h"
+#include "tests/queries/totals.h"
 #include "tests/queries/unordered.h"
 #include "tests/queries/words.h"
 
@@ -30,7 +30,6 @@
 #include <unistd.h>
 
 #define NOW_S 1600000000 /* what "now" is in scripts that do not say */
-
 enum mode {
     MODE_MEMORY,
     MODE_FILES,
@@ -193,6 +192,7 @@ static const struct sto_series *resolve(struct script *s, char *name)
             *next = ' ';
         tag = next;
     }
+    keep_totals(s->mode == MODE_COMPACT ? s->st : NULL, (struct ts_slice){name, metric_len}, tags, n);
     if (sto_series_resolve(sto_store_catalog(s->st), ts_slice_str(name), (uint32_t)metric_len, tags, n, true,
                            &series, &err) < 0)
         die(s, "series", err.text);

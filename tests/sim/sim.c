@@ -150,13 +150,15 @@ static void run(uint64_t seed, unsigned n_steps, bool verbose)
     if (verbose)
         printf(
             "seed %llu: %u steps, %llu operations (%llu lost rightly), %llu ends, %llu faults, %llu played "
-            "turns, %llu checks of %llu points and %llu summaries (%llu of days), %llu series and %llu names "
+            "turns, %llu checks of %llu points and %llu summaries (%llu of days, %llu hours of totals), %llu "
+            "series and %llu names "
             "forgotten\n",
             (unsigned long long)seed, steps, (unsigned long long)s->n_ops, (unsigned long long)s->n_lost,
             (unsigned long long)s->n_crashes, (unsigned long long)s->n_faults,
             (unsigned long long)s->n_played, (unsigned long long)s->n_checks, (unsigned long long)s->n_points,
             (unsigned long long)s->n_summaries, (unsigned long long)s->n_days,
-            (unsigned long long)s->n_forgotten, (unsigned long long)s->n_names_forgotten);
+            (unsigned long long)s->n_total_hours, (unsigned long long)s->n_forgotten,
+            (unsigned long long)s->n_names_forgotten);
     t_faultfs_power_cut(s->f);
     sto_close(s->st, NULL);
     release(s);

@@ -13,7 +13,7 @@
  * before what was confirmed; everything before this run must be there.
  *
  * Seeds above SIM_REMOTE_SEED have a remote store, which fails and to which another writer writes as well. Those above SIM_BULK_SEED
- * have bulk loads instead.
+ * have bulk loads instead, and those above SIM_TOTAL_SEED kept totals too.
  *
  * Threads    one
  * Not here   the plain model of points (tests/model/reference.h), the file system (tests/faults/faultfs.h)
@@ -42,6 +42,7 @@
 
 #define SIM_REMOTE_SEED 1000000ull /* seeds above it have a remote store; the others keep their meaning */
 #define SIM_BULK_SEED   2000000ull /* seeds above it have bulk loads and no remote store */
+#define SIM_TOTAL_SEED  3000000ull /* seeds above it have kept totals, and bulk loads */
 #define SIM_OTHER_MS    777        /* thousandths of the times of which only the other writer puts points */
 
 /* A numbered increment, on its way. */
@@ -271,7 +272,7 @@ struct sim {
 
     /* what was done, for the report */
     uint64_t n_ops, n_crashes, n_checks, n_played, n_faults, n_lost, n_summaries, n_days, n_points,
-        n_forgotten, n_names_forgotten;
+        n_forgotten, n_names_forgotten, n_total_hours;
 };
 
 /* sim.c */
@@ -294,6 +295,12 @@ void sim_close(struct sim *s);
 void sim_crash(struct sim *s, bool power);
 void sim_fault(struct sim *s);
 void sim_fault_over(struct sim *s);
+
+/* sim_totals.c */
+/** With kept totals: declare one or remove one. */
+void sim_totals_change(struct sim *s);
+/** Compare what they answer with the model. */
+void sim_check_totals(struct sim *s);
 
 /* sim_ops.c: what is done */
 void sim_step(struct sim *s);

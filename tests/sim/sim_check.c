@@ -387,6 +387,7 @@ void sim_check(struct sim *s, bool full)
     for (unsigned i = 0; i < s->n_series; i++)
         if (mask >> i & 1)
             check_hours(s, i, hour - (s->n_checks % 3 ? 60 : 500) * TS_HOUR_MS, hour + 3 * TS_HOUR_MS - 1);
+    sim_check_totals(s);
 }
 
 /* A bit of a sorted file is another while this is asked: each answer is an error or right. */
@@ -402,6 +403,7 @@ static void ask_damaged(struct sim *s)
         answers_release(is);
         check_hours(s, i, hour - 60 * TS_HOUR_MS, hour + 3 * TS_HOUR_MS - 1);
     }
+    sim_check_totals(s);
 }
 
 void sim_check_damage(struct sim *s)

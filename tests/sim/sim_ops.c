@@ -499,6 +499,8 @@ static void do_step(struct sim *s)
         sim_ship_step(s);
     else if (s->bulk.on && sim_chance(s, 8))
         sim_bulk_step(s);
+    else if (s->seed > SIM_TOTAL_SEED && sim_chance(s, 4))
+        sim_totals_change(s);
     else if (r < s->flush_pm)
         flush_files(s);
     else if (r < 190 && s->short_lives && !s->remote.store)

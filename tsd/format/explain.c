@@ -58,6 +58,10 @@ static void put_sub(struct ts_json *j, size_t index, const struct qry_explained 
     ts_json_member_int(j, "to", e->to_ms);
     ts_json_member_int(j, "hours", e->n_hours);
     ts_json_member_int(j, "summaryHours", e->n_whole);
+    if (e->kept) {
+        ts_json_member_str(j, "keptTotal", e->kept);
+        ts_json_member_int(j, "keptHours", e->n_kept_hours);
+    }
     ts_json_member_arr(j, "files");
     for (size_t i = 0; i < e->n_files; i++)
         put_file(j, &e->files[i]);
@@ -182,6 +186,9 @@ static void say_sub(struct ts_buf *b, const struct qry_explained *e)
     tsd_out_time(b, e->to_ms);
     ts_buf_printf(b, " UTC, %lld hours, of them by summaries where there are some: %lld\n",
                   (long long)e->n_hours, (long long)e->n_whole);
+    if (e->kept)
+        ts_buf_printf(b, "  a kept total over %s answers %lld hours; the rest:\n", e->kept,
+                      (long long)e->n_kept_hours);
     for (size_t i = 0; i < e->n_files; i++)
         say_file(b, &e->files[i]);
     if (e->n_memstores) {

@@ -16,6 +16,7 @@ static const struct {
     {"api/metric", tsd_handle_metric},
     {"api/retention", tsd_handle_retention},
     {"api/search/*", tsd_handle_search},
+    {"api/total", tsd_handle_total},
     {"api/tree", tsd_handle_tree},
     {"api/tree/branch", tsd_handle_tree_branch},
     {"api/tree/collisions", tsd_handle_tree_collisions},

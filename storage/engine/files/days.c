@@ -58,16 +58,6 @@ struct maker {
     struct sto_day memo[DAYS_MEMO];    /* days by their number, found before; from == to: none */
 };
 
-/* The largest exponent of the numbers of a summary. */
-static uint8_t exponent(const struct sto_summary *s)
-{
-    const struct ts_num v[4] = {s->min, s->max, s->first, s->last};
-    uint8_t exp = 0;
-    for (int i = 0; i < 4; i++)
-        exp = v[i].kind == TS_NUM_DEC && v[i].exp > exp ? v[i].exp : exp;
-    return exp;
-}
-
 /* Compare the next row of the file with what its points say. */
 static int compare(struct maker *k, const struct sto_summary *want, struct ts_error *err)
 {
@@ -89,7 +79,8 @@ static int end_day(struct maker *k, struct ts_error *err)
         return 0;
     k->day.to = k->day.from;
     const struct sto_summary *sum = k->mixed ? NULL : &k->sum;
-    return k->w ? sto_sst__write_sum(k->w, &k->key, sum, sum ? exponent(sum) : 0, err) : compare(k, sum, err);
+    return k->w ? sto_sst__write_sum(k->w, &k->key, sum, sum ? sto_sst__exponent(sum) : 0, err)
+                : compare(k, sum, err);
 }
 
 /* The summary of the present row of k->sums, or k->points; *has: it has one. */
@@ -191,11 +182,11 @@ int sto_days_write(struct sto_sst *sst, const _Atomic bool *cancel, struct ts_er
         return 0;
     }
     begin(&k, sst);
-    int rc = sto_sst__days_begin(sst, &k.w, err);
+    int rc = sto_sst__sums_begin(sst, sst->d.path, &k.w, err);
     if (rc == 0)
         rc = add_rows(&k, cancel, err);
     if (rc == 0)
-        rc = sto_sst__days_end(k.w, ts_buf_get(&zone), err); /* frees it in any case */
+        rc = sto_sst__sums_end(k.w, STO_SST_KIND_DAYS, ts_buf_get(&zone), err); /* frees it in any case */
     else
         sto_sst_writer_abort(k.w);
     end(&k);

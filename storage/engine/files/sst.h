@@ -104,7 +104,7 @@ bool sto_sst_open_days(struct sto_sst *sst);
 int sto_sst_days_zone(struct sto_sst *sst, const struct ts_tz **out_zone, struct ts_error *err);
 /** Does it have day summaries that can be read? Once true it stays so until they turn out to be damaged. Any thread. */
 bool sto_sst_has_days(const struct sto_sst *sst);
-/** Bytes of its files on the disk: points, summaries of hours, and those of days if it has them. Any thread. */
+/** Bytes of its files on the disk: points, summaries of hours, and those of days and kept totals if it has them. Any thread. */
 uint64_t sto_sst_disk_bytes(const struct sto_sst *sst);
 /** Mark its day summaries as damaged, as sto_sst_lose_sums does. Any thread. */
 void sto_sst_lose_days(struct sto_sst *sst, const struct ts_error *why);
@@ -162,9 +162,9 @@ struct sto_sst_series *sto_sst_series(struct sto_sst *sst);
 const struct sto_tomb *sto_sst_tombs(const struct sto_sst *sst, size_t *out_n);
 
 /* Iterates over rows in key order. A cursor reads either points, or summaries of hours, or of days (days.h: the hour of a key is the
- * first one of the day). */
+ * first one of the day), or of groups of series (total.h). */
 struct sto_sst_cur;
-enum sto_sst_what { STO_SST_POINTS, STO_SST_SUMMARIES, STO_SST_DAYS };
+enum sto_sst_what { STO_SST_POINTS, STO_SST_SUMMARIES, STO_SST_DAYS, STO_SST_TOTAL };
 /* State that the cursors of one scan share. */
 struct sto_sst_share {
     struct ts_tally tally; /* their memory; its budget NULL: not counted */
@@ -174,7 +174,7 @@ struct sto_sst_share {
 };
 #define STO_SST_CUR_BYTES 768u /* memory of a cursor without a block */
 /** New cursor, before the first row. Keeps a reference to sst. STO_SST_SUMMARIES needs info->s_bytes > 0, STO_SST_DAYS
- * sto_sst_has_days.
+ * sto_sst_has_days; STO_SST_TOTAL has a function of its own.
  * @param share  outlives the cursor; NULL: nothing is counted. With it, calls that read blocks may return
  *               TS_ELIMIT */
 struct sto_sst_cur *sto_sst_cur_new(struct sto_sst *sst, enum sto_sst_what what, struct sto_sst_share *share);

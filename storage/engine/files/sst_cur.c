@@ -57,21 +57,27 @@ static struct ts_tally *tally_of(struct sto_sst_cur *cur)
     return cur->share ? &cur->share->tally : NULL;
 }
 
-struct sto_sst_cur *sto_sst_cur_new(struct sto_sst *sst, enum sto_sst_what what, struct sto_sst_share *share)
+struct sto_sst_cur *sto_sst__cur_of(struct sto_sst *sst, struct sto_sst__file *f, enum sto_sst_what what,
+                                    struct sto_sst_share *share)
 {
     struct sto_sst_cur *cur = ts_xcalloc(1, sizeof *cur);
-    struct sto_sst__file *const files[] = {
-        [STO_SST_POINTS] = &sst->t, [STO_SST_SUMMARIES] = &sst->s, [STO_SST_DAYS] = &sst->d};
-    if (!files[what]->there)
-        TS_BUG("file %" PRIu64 " has no %s", sst->info.file_no, what == STO_SST_DAYS ? "days" : "summaries");
+    if (!f->there)
+        TS_BUG("file %" PRIu64 " has no rows of kind %d", sst->info.file_no, (int)what);
     cur->sst = sto_sst_ref(sst);
-    cur->f = files[what];
-    cur->index.x = &files[what]->index;
+    cur->f = f;
+    cur->index.x = &f->index;
     cur->loaded = NO_BLOCK;
     cur->what = what;
     cur->share = share;
     ts_tally_force(tally_of(cur), STO_SST_CUR_BYTES);
     return cur;
+}
+
+struct sto_sst_cur *sto_sst_cur_new(struct sto_sst *sst, enum sto_sst_what what, struct sto_sst_share *share)
+{
+    struct sto_sst__file *const files[] = {
+        [STO_SST_POINTS] = &sst->t, [STO_SST_SUMMARIES] = &sst->s, [STO_SST_DAYS] = &sst->d};
+    return sto_sst__cur_of(sst, files[what], what, share);
 }
 
 void sto_sst_cur_set_walk(struct sto_sst_cur *cur)
@@ -214,7 +220,9 @@ static int read_block(struct sto_sst_cur *cur, const struct sto_sst_block *b, st
     struct ts_slice bytes = {(const char *)cur->buf, b->len};
     if (cur->dec)
         return sto_dec_open(cur->dec, bytes, err);
-    unsigned hours = cur->what == STO_SST_DAYS ? STO_DAY_MAX_HOURS : 1;
+    static const unsigned hours_of[] = {
+        [STO_SST_SUMMARIES] = 1, [STO_SST_DAYS] = STO_DAY_MAX_HOURS, [STO_SST_TOTAL] = 0};
+    unsigned hours = hours_of[cur->what];
     return sto_sums_dec_open_long(cur->sums, bytes, hours, err);
 }
 

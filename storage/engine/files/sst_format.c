@@ -49,7 +49,9 @@ _Static_assert(F_MAGIC + 8 == STO_SST_FOOTER_BYTES, "docs/FORMAT.md, Footer");
     12 /* length of a file number: a store never uses longer ones, and numbers above such a name would be
         * used up */
 
-static const char kind_letters[] = "tsd"; /* by enum sto_sst_kind */
+static const char kind_letters[] = "tsd"; /* by enum sto_sst_kind, but totals */
+#define TOTAL_LETTER     ".g"
+#define TOTAL_DIGITS_MAX 10
 
 char *sto_sst__path(const char *dir, uint64_t file_no, enum sto_sst_kind kind)
 {
@@ -59,15 +61,37 @@ char *sto_sst__path(const char *dir, uint64_t file_no, enum sto_sst_kind kind)
     return path;
 }
 
+char *sto_sst__total_path(const char *dir, uint64_t file_no, uint32_t total)
+{
+    size_t n = strlen(dir) + STO_SST_NAME_BYTES + TOTAL_DIGITS_MAX;
+    char *path = ts_xmalloc(n);
+    snprintf(path, n, "%s/%08" PRIx64 TOTAL_LETTER "%" PRIu32, dir, file_no, total);
+    return path;
+}
+
+uint32_t sto_sst__total_of(const char *name)
+{
+    return (uint32_t)strtoul(strstr(name, TOTAL_LETTER) + sizeof TOTAL_LETTER - 1, NULL, 10);
+}
+
+/* Is this ".gN" with a number that 32 bits hold? */
+static bool is_total(const char *end)
+{
+    const char *digits = end + sizeof TOTAL_LETTER - 1;
+    return strncmp(end, TOTAL_LETTER, sizeof TOTAL_LETTER - 1) == 0 && *digits >= '1' && *digits <= '9' &&
+           strspn(digits, "0123456789") == strlen(digits) && strlen(digits) < TOTAL_DIGITS_MAX;
+}
+
 bool sto_sst__name_parse(const char *name, uint64_t *out_no, enum sto_sst_kind *out_kind)
 {
     size_t n = strspn(name, "0123456789abcdef");
-    const char *letter;
-    if (n < 8 || n > NAME_DIGITS_MAX || name[n] != '.' || !name[n + 1] || name[n + 2] ||
-        !(letter = strchr(kind_letters, name[n + 1])))
+    if (n < 8 || n > NAME_DIGITS_MAX || name[n] != '.' || !name[n + 1])
+        return false;
+    const char *letter = name[n + 2] ? NULL : strchr(kind_letters, name[n + 1]);
+    if (!letter && !is_total(name + n))
         return false;
     *out_no = strtoull(name, NULL, 16);
-    *out_kind = (enum sto_sst_kind)(letter - kind_letters + 1);
+    *out_kind = letter ? (enum sto_sst_kind)(letter - kind_letters + 1) : STO_SST_KIND_TOTAL;
     return *out_no > 0;
 }
 

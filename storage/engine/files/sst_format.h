@@ -21,7 +21,12 @@
 #define STO_SST_FOOTER_BYTES 160u
 #define STO_SST_NAME_BYTES   32u
 
-enum sto_sst_kind { STO_SST_KIND_POINTS = 1, STO_SST_KIND_SUMS = 2, STO_SST_KIND_DAYS = 3 };
+enum sto_sst_kind {
+    STO_SST_KIND_POINTS = 1,
+    STO_SST_KIND_SUMS = 2,
+    STO_SST_KIND_DAYS = 3,
+    STO_SST_KIND_TOTAL = 4 /* a file may have several */
+};
 
 /* Location of a block. */
 struct sto_sst_block {
@@ -54,10 +59,14 @@ struct sto_sst_footer {
     struct sto_sst_info info; /* without the sizes of the files */
 };
 
-/** Path of a file, "NNNNNNNN.t", ".s" or ".d" in folder dir; free it with ts_free. */
+/** Path of a file, "NNNNNNNN.t", ".s" or ".d" in folder dir; free it with ts_free. Not of totals. */
 char *sto_sst__path(const char *dir, uint64_t file_no, enum sto_sst_kind kind);
+/** Path of the file of a kept total, "NNNNNNNN.gN"; free it with ts_free. */
+char *sto_sst__total_path(const char *dir, uint64_t file_no, uint32_t total);
+/** The number of the total in the name of a file for which sto_sst__name_parse says STO_SST_KIND_TOTAL. */
+uint32_t sto_sst__total_of(const char *name);
 
-/** Is this the name of a sorted file, as sto_sst__path makes it? A store never uses numbers from 2^48 on. */
+/** Is this the name of a sorted file, as sto_sst__path and sto_sst__total_path make it? A store never uses numbers from 2^48 on. */
 bool sto_sst__name_parse(const char *name, uint64_t *out_no, enum sto_sst_kind *out_kind);
 
 /** Write the first STO_SST_HEADER_BYTES of a file. */

@@ -8,6 +8,7 @@
 
 #include "storage/engine/files/index.h"
 #include "storage/engine/files/sst_series.h"
+#include "storage/engine/files/total.h"
 
 /* One of the files. */
 struct sto_sst__file {
@@ -16,6 +17,16 @@ struct sto_sst__file {
     struct sto_handle handle; /* reads it */
     uint64_t bytes;           /* its length */
     struct sto_index index;   /* locations of its blocks */
+};
+
+/* A kept total of an open pair (total.h). */
+struct sto_sst__total {
+    struct sto_sst__total *next; /* constant once it is in the list */
+    struct sto_total_file shown; /* what others see of it */
+    struct sto_sst__file file;   /* unless it is `none` */
+    void *arrays;                /* of shown; owned */
+    size_t memory_bytes;         /* of all this without the index */
+    atomic_bool lost;            /* it is damaged, or its file was removed; never cleared */
 };
 
 struct sto_sst {
@@ -42,6 +53,8 @@ struct sto_sst {
     atomic_bool has_days;   /* d is open and will not change; never cleared */
     bool days_tried;        /* see sto_sst_days_tried */
     atomic_bool days_lost;  /* the day summaries are damaged; never cleared */
+    /* kept totals, the newest first; members are added by one thread at a time and stay */
+    _Atomic(struct sto_sst__total *) totals;
 };
 
 /** Read a block of a file into buf (b->len bytes) and check that it begins with the checksum in the index.
@@ -52,5 +65,14 @@ int sto_sst__read_block(struct sto_sst__file *f, const struct sto_sst_block *b, 
  * must be written anew (remake.h), and err says so. A damaged index of summaries is left to
  * sto_sst_lose_sums. Returns rc. Any thread. */
 int sto_sst__index_failed(struct sto_sst *sst, const struct sto_sst__file *f, int rc, struct ts_error *err);
+
+/** A cursor over a file of summaries of sst, as sto_sst_cur_new. */
+struct sto_sst_cur *sto_sst__cur_of(struct sto_sst *sst, struct sto_sst__file *f, enum sto_sst_what what,
+                                    struct sto_sst_share *share);
+/** Free the kept totals when the last reference is removed, and unlink their files if unlink_them. */
+void sto_sst__totals_free(struct sto_sst *sst, bool unlink_them);
+/** Memory of the kept totals; bytes of their files. Any thread. */
+size_t sto_sst__totals_memory(struct sto_sst *sst);
+uint64_t sto_sst__totals_bytes(const struct sto_sst *sst);
 
 #endif

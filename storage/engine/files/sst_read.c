@@ -109,17 +109,23 @@ static int open_sums(struct sto_sst *sst, struct ts_error *err)
     return rc;
 }
 
-/* Open the file of days, and read what says whose days they are (sto_days__zone_put), which the caller frees. */
-static int open_days(struct sto_sst *sst, struct ts_slice *out_zone, struct ts_error *err)
+int sto_sst__open_sums(struct sto_sst *sst, struct sto_sst__file *f, enum sto_sst_kind kind,
+                       struct ts_slice *out_about, struct ts_error *err)
 {
     struct sto_sst_footer foot;
     uint64_t bytes;
-    *out_zone = (struct ts_slice){NULL, 0};
-    sto_handle_init(&sst->d.handle, sst->fs, sst->d.path, sst->d.handle.cache);
-    sst->d.handle.removed_code = TS_ECORRUPT;
-    TS_TRY(sto_handle_first(&sst->d.handle, &bytes, err));
-    TS_TRY(open_file(sst, &sst->d, STO_SST_KIND_DAYS, bytes, &foot, err));
-    return read_section(&sst->d, foot.bitmap_off, foot.index_off, foot.bitmap_crc, out_zone, err);
+    *out_about = (struct ts_slice){NULL, 0};
+    sto_handle_init(&f->handle, sst->fs, f->path, sst->t.handle.cache);
+    f->handle.removed_code = TS_ECORRUPT;
+    TS_TRY(sto_handle_first(&f->handle, &bytes, err));
+    TS_TRY(open_file(sst, f, kind, bytes, &foot, err));
+    return read_section(f, foot.bitmap_off, foot.index_off, foot.bitmap_crc, out_about, err);
+}
+
+/* Open the file of days, and read what says whose days they are (sto_days__zone_put), which the caller frees. */
+static int open_days(struct sto_sst *sst, struct ts_slice *out_zone, struct ts_error *err)
+{
+    return sto_sst__open_sums(sst, &sst->d, STO_SST_KIND_DAYS, out_zone, err);
 }
 
 static void close_days(struct sto_sst *sst)
@@ -176,7 +182,8 @@ bool sto_sst_has_days(const struct sto_sst *sst)
 
 uint64_t sto_sst_disk_bytes(const struct sto_sst *sst)
 {
-    return sst->info.t_bytes + sst->info.s_bytes + (sto_sst_has_days(sst) ? sst->d.bytes : 0);
+    return sst->info.t_bytes + sst->info.s_bytes + (sto_sst_has_days(sst) ? sst->d.bytes : 0) +
+           sto_sst__totals_bytes(sst);
 }
 
 void sto_sst_lose_days(struct sto_sst *sst, const struct ts_error *why)
@@ -235,6 +242,7 @@ static void sst_free(struct sto_sst *sst, bool unlink_later)
     release_file(sst, &sst->t, unlink_later);
     release_file(sst, &sst->s, unlink_later && sst->info.s_bytes > 0);
     release_file(sst, &sst->d, unlink_later);
+    sto_sst__totals_free(sst, unlink_later);
     count_held(sst, -1);
     ts_free(sst->tombs);
     ts_free(sst->broken);
@@ -262,6 +270,7 @@ static struct sto_sst *sst_new(const struct ts_fs *fs, const char *dir, const st
     sto_handle_init(&sst->d.handle, fs, sst->d.path, caches ? caches->handles : NULL);
     atomic_init(&sst->has_days, false);
     atomic_init(&sst->days_lost, false);
+    atomic_init(&sst->totals, NULL);
     sst->s.handle.removed_code = TS_ECORRUPT; /* as when the store is opened: it is read by its points */
     return sst;
 }
@@ -407,7 +416,7 @@ struct sto_sst_wear *sto_sst_wear(struct sto_sst *sst)
 size_t sto_sst_memory(struct sto_sst *sst)
 {
     return sst->memory_bytes + sto_index_memory(&sst->t.index) + sto_index_memory(&sst->s.index) +
-           (sto_sst_has_days(sst) ? sto_index_memory(&sst->d.index) : 0);
+           (sto_sst_has_days(sst) ? sto_index_memory(&sst->d.index) : 0) + sto_sst__totals_memory(sst);
 }
 struct sto_sst_series *sto_sst_series(struct sto_sst *sst)
 {

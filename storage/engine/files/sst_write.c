@@ -50,7 +50,7 @@ struct sto_sst_writer {
     size_t n_tombs, cap_tombs;
     roaring_bitmap_t *series; /* series with rows */
     struct sto_sst_info info; /* counts and times so far */
-    struct ts_slice zone;     /* file of days: what identifies them; borrowed */
+    struct ts_slice about;    /* derived file: what identifies it; borrowed */
 };
 
 static int open_file(struct sto_sst_writer *w, struct out_file *f, struct ts_error *err)
@@ -325,8 +325,8 @@ static int end_file(struct sto_sst_writer *w, struct out_file *f, enum sto_sst_k
         sto_sst__put_tombs(&tombs, w->tombs, w->n_tombs, w->info.gen_lo);
         put_bitmap(w, &bitmap);
     } else {
-        if (kind == STO_SST_KIND_DAYS && ts_buf_append(&bitmap, w->zone.p, w->zone.n) < 0)
-            TS_BUG("no memory for the name of a zone");
+        if (w->about.n && ts_buf_append(&bitmap, w->about.p, w->about.n) < 0)
+            TS_BUG("no memory for what identifies a file");
         foot.info.n_tombs = 0;
         foot.info.tomb_min_ms = INT64_MAX;
         foot.info.tomb_max_ms = INT64_MIN;
@@ -404,14 +404,15 @@ int sto_sst_writer_finish(struct sto_sst_writer *w, uint64_t gen_lo, uint64_t ge
     return 0;
 }
 
-/* --- a file of days --- */
+/* --- files that are derived --- */
 
-int sto_sst__days_begin(struct sto_sst *sst, struct sto_sst_writer **out_w, struct ts_error *err)
+int sto_sst__sums_begin(struct sto_sst *sst, const char *path, struct sto_sst_writer **out_w,
+                        struct ts_error *err)
 {
     struct sto_sst_writer *w = ts_xcalloc(1, sizeof *w);
     *out_w = NULL;
     w->fs = sst->fs;
-    w->s.path = ts_xstrdup(sst->d.path);
+    w->s.path = ts_xstrdup(path);
     w->sums = sto_sums_enc_new();
     w->info = sst->info;
     int rc = w->fs->unlink(w->fs, w->s.path, err);
@@ -424,6 +425,15 @@ int sto_sst__days_begin(struct sto_sst *sst, struct sto_sst_writer **out_w, stru
     return rc;
 }
 
+uint8_t sto_sst__exponent(const struct sto_summary *s)
+{
+    const struct ts_num v[4] = {s->min, s->max, s->first, s->last};
+    uint8_t exp = 0;
+    for (int i = 0; i < 4; i++)
+        exp = v[i].kind == TS_NUM_DEC && v[i].exp > exp ? v[i].exp : exp;
+    return exp;
+}
+
 int sto_sst__write_sum(struct sto_sst_writer *w, const struct sto_key *key, const struct sto_summary *sum,
                        uint8_t exp, struct ts_error *err)
 {
@@ -432,12 +442,13 @@ int sto_sst__write_sum(struct sto_sst_writer *w, const struct sto_key *key, cons
     return 0;
 }
 
-int sto_sst__days_end(struct sto_sst_writer *w, struct ts_slice zone, struct ts_error *err)
+int sto_sst__sums_end(struct sto_sst_writer *w, enum sto_sst_kind kind, struct ts_slice about,
+                      struct ts_error *err)
 {
-    w->zone = zone;
+    w->about = about;
     int rc = close_sums(w, err);
     if (rc == 0)
-        rc = end_file(w, &w->s, STO_SST_KIND_DAYS, err);
+        rc = end_file(w, &w->s, kind, err);
     if (rc == 0)
         rc = w->fs->sync(w->s.file, err);
     if (rc == 0) {

@@ -101,6 +101,8 @@ const struct tsd_endpoint tsd_endpoints[] = {
     {"api/suggest", "Names that begin with a prefix.", .job = tsd_ep_suggest, .kind = TSD_JOB_SMALL,
      .type = tsd_type_json, .reads = TSD_GET | TSD_POST, .flags = TSD_EP_READS,
      .params = "type q max allow_partial"},
+    {"api/total", "Totals that are kept; POST and DELETE change them.", .run = tsd_ep_meta, .reads = TSD_GET,
+     .admin = TSD_POST | TSD_DELETE, .flags = TSD_EP_STORES},
     {"api/tree", "Trees: series filed by rules over their names.", .run = tsd_ep_meta, .reads = TSD_GET,
      .changes = TSD_POST | TSD_PUT | TSD_DELETE | TSD_OTHER, .guarded = TSD_DELETE,
      .allow = TSD_ALLOW_META_DELETE, .flags = TSD_EP_OVERRIDE | TSD_EP_STORES,

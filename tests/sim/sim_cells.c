@@ -126,7 +126,8 @@ static bool each_cell(void *arg, struct ts_slice key, struct ts_slice value)
         sim_fail(w->s, "cells are out of order");
     memcpy(w->last, key.p, key.n);
     w->last[key.n] = 0;
-    w->n += key.n < 5 || memcmp(key.p, "total", 5) != 0; /* declarations of kept totals are not of the model */
+    w->n +=
+        key.n < 5 || memcmp(key.p, "total", 5) != 0; /* declarations of kept totals are not of the model */
     return true;
 }
 

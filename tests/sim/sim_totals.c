@@ -54,7 +54,8 @@ static void add(struct sum *to, uint64_t n, double sum, double min, double max)
     to->n += n;
 }
 
-/* Read what the total answers into is, by hours from hour_lo on. False: it cannot be read. */
+/* Read what the total answers into is, by hours from hour_lo on. False: it cannot be read; after a power cut blocks of a derived file may be damaged, as any
+ * query that meets one notices, and reads the points. */
 static bool read_rows(struct sim *s, struct sto_total_scan *scan, int32_t hour_lo, struct sum *is)
 {
     const struct sto_summary *sum;
@@ -65,7 +66,7 @@ static bool read_rows(struct sim *s, struct sto_total_scan *scan, int32_t hour_l
     while ((rc = sto_total_scan_next(scan, &group, &hour, &sum, &err)) == 1)
         add(&is[hour - hour_lo], sum->n, sum->is_int ? (double)sum->sum : ldexp((double)sum->sum, -64),
             ts_num_double(sum->min), ts_num_double(sum->max));
-    return sim_ok(s, rc, &err, "a kept total");
+    return rc != TS_ECORRUPT && sim_ok(s, rc, &err, "a kept total");
 }
 
 static bool near(double a, double b)

@@ -24,6 +24,33 @@ struct sto_total_ids {
     uint32_t n_over;               /* how many, at least 1 */
 };
 
+/** Does a total sum over a key? */
+static inline bool sto_total_has_key(const struct sto_total_ids *t, uint32_t key)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < t->n_over; i++)
+        has |= t->over[i] == key;
+    return has;
+}
+/** Copy the tags that are not summed over to out, which may be tags. Returns how many. */
+static inline size_t sto_total_rest(const struct sto_total_ids *t, const struct sto_tag *tags, size_t n_tags,
+                                    struct sto_tag *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < n_tags; i++)
+        if (!sto_total_has_key(t, tags[i].k))
+            out[n++] = tags[i];
+    return n;
+}
+/** Are they the same total of the same names? Names can be given to another metric or key. */
+static inline bool sto_total_same(const struct sto_total_ids *a, const struct sto_total_ids *b)
+{
+    bool same = a->no == b->no && a->metric == b->metric && a->n_over == b->n_over;
+    for (uint32_t i = 0; same && i < a->n_over; i++)
+        same = a->over[i] == b->over[i];
+    return same;
+}
+
 /* How far the files of a store have a total. */
 struct sto_total_state {
     uint64_t n_files;   /* sorted files with it */

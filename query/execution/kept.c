@@ -13,24 +13,17 @@
 
 /* --- does a total help? --- */
 
-static bool has_key(const struct sto_total_ids *t, uint32_t key)
-{
-    bool has = false;
-    for (uint32_t i = 0; i < t->n_over; i++)
-        has |= t->over[i] == key;
-    return has;
-}
-
 /* Does the query select or group by a key that the total sums over? */
 static bool asks_for(const struct qry_plan *p, const struct sto_total_ids *t)
 {
     struct sto_catalog *catalog = p->spec->view->cat;
     for (size_t k = 0; k < p->n_keys; k++)
-        if (has_key(t, p->keys[k]))
+        if (sto_total_has_key(t, p->keys[k]))
             return true;
     for (size_t i = 0; i < p->sub->n_filters; i++) {
         uint32_t key;
-        if (sto_uid_find(catalog, STO_UID_TAGK, p->sub->filters[i].tagk, &key) < 0 || has_key(t, key))
+        if (sto_uid_find(catalog, STO_UID_TAGK, p->sub->filters[i].tagk, &key) < 0 ||
+            sto_total_has_key(t, key))
             return true;
     }
     return false;
@@ -52,14 +45,10 @@ static bool choose(const struct qry_plan *p, const struct sto_snap *snap, struct
 
 /* --- which groups are selected? --- */
 
-/* Copy the tags that are not summed over. Returns how many. */
-static size_t rest_of(const struct sto_total_ids *t, const struct sto_series *s, struct sto_tag *out)
+/* The tags of a series that are not summed over. Returns how many. */
+static size_t rest_of(const struct qry_kept *k, const struct sto_series *s, struct sto_tag *out)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < s->n_tags; i++)
-        if (!has_key(t, s->tags[i].k))
-            out[n++] = s->tags[i];
-    return n;
+    return sto_total_rest(&k->total, s->tags, s->n_tags, out);
 }
 
 /* The slot of a group: of a selected series of it, or an empty one. */
@@ -68,7 +57,7 @@ static size_t slot_of(const struct qry_kept *k, const struct sto_tag *tags, size
     struct sto_tag rest[UINT8_MAX];
     size_t at = (size_t)ts_hash(tags, n * sizeof *tags) & (k->n_slots - 1);
     for (; k->slots[at]; at = (at + 1) & (k->n_slots - 1))
-        if (rest_of(&k->total, k->plan->series[k->slots[at] - 1], rest) == n &&
+        if (rest_of(k, k->plan->series[k->slots[at] - 1], rest) == n &&
             memcmp(rest, tags, n * sizeof *tags) == 0)
             break;
     return at;
@@ -88,7 +77,7 @@ static int find_groups(struct qry_kept *k, struct ts_error *err)
         return qry_memory_code(err);
     k->n_slots = n_slots;
     for (size_t i = 0; i < k->plan->n; i++) {
-        size_t n = rest_of(&k->total, k->plan->series[i], rest), slot = slot_of(k, rest, n);
+        size_t n = rest_of(k, k->plan->series[i], rest), slot = slot_of(k, rest, n);
         k->slots[slot] = k->slots[slot] ? k->slots[slot] : (uint32_t)i + 1;
         TS_TRY(qry_budget_step(k->budget, &step, err));
     }

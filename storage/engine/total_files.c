@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "storage/engine/day_files.h"
+#include "storage/engine/files/sst_format.h"
 #include "storage/engine/files/total.h"
 #include "storage/engine/output.h"
 
@@ -26,16 +27,12 @@ void sto_total_files__open(struct sto_engine *e)
             (void)sto_sst_open_total(e->version->ssts[i], &ids[k]);
 }
 
-bool sto_total_files__is_old(struct sto_engine *e, const char *name, enum sto_sst_kind kind)
+bool sto_total_files__is_declared(const struct sto_total_ids *ids, size_t n, const char *name)
 {
-    struct sto_total_ids ids[STO_TOTALS_MAX];
-    size_t n, i = 0;
-    if (kind != STO_SST_KIND_TOTAL)
-        return false;
-    n = sto_engine_declared(e, ids);
+    size_t i = 0;
     while (i < n && ids[i].no != sto_sst__total_of(name))
         i++;
-    return i == n;
+    return i < n;
 }
 
 /* Has the file rows, and should it have totals now? */
@@ -64,10 +61,11 @@ static int make(struct sto_engine *e, struct sto_sst *sst, const struct sto_tota
                        ids->no, no, room);
         return 0;
     }
-    if (rc == TS_ECANCELLED && err)
-        *err = why;
-    if (rc == TS_ECANCELLED)
+    if (rc == TS_ECANCELLED) {
+        if (err)
+            *err = why;
         return rc;
+    }
     if (rc < 0) {
         ts_log(TS_LOG_WARN, "kept total %" PRIu32 " of file %08" PRIx64 " is left out: %s", ids->no, no,
                why.text);
@@ -89,7 +87,7 @@ int sto_total_files__make_one(struct sto_engine *e, struct ts_error *err)
         if (!is_due(e, v->ssts[i], now_ms))
             continue;
         size_t k = 0;
-        while (k < n && sto_sst_total_is_known(v->ssts[i], ids[k].no))
+        while (k < n && sto_sst_total_is_known(v->ssts[i], &ids[k]))
             k++;
         if (k < n)
             rc = make(e, v->ssts[i], &ids[k], err);
@@ -101,9 +99,9 @@ int sto_total_files__make_one(struct sto_engine *e, struct ts_error *err)
 static void add_state(const struct sto_engine *e, struct sto_sst *sst, const struct sto_total_ids *ids,
                       int64_t now_ms, struct sto_total_state *out)
 {
-    const struct sto_total_file *t = sto_sst_total(sst, ids->no);
+    const struct sto_total_file *t = sto_sst_total(sst, ids);
     if (!t) {
-        out->n_waiting += is_due(e, sst, now_ms) && !sto_sst_total_is_known(sst, ids->no);
+        out->n_waiting += is_due(e, sst, now_ms) && !sto_sst_total_is_known(sst, ids);
         return;
     }
     if (t->none)

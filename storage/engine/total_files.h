@@ -12,12 +12,11 @@
 #define STORAGE_ENGINE_TOTAL_FILES_H
 
 #include "storage/engine/engine_int.h"
-#include "storage/engine/files/sst_format.h"
 
 /** Open the totals of all files when the store opens. */
 void sto_total_files__open(struct sto_engine *e);
-/** Is this the name of a file of a total that is not declared (any more)? kind is that of the name. */
-bool sto_total_files__is_old(struct sto_engine *e, const char *name, enum sto_sst_kind kind);
+/** Is this file of a total, by its name, one of these declared totals? */
+bool sto_total_files__is_declared(const struct sto_total_ids *ids, size_t n, const char *name);
 /** Make one total of one file that should have it and has not. 1: done, or that file cannot have it; 0: there is no such file, or no space on the disk;
  * TS_ECANCELLED: the store is closing. What fails otherwise is logged, and tried again after the next start. */
 int sto_total_files__make_one(struct sto_engine *e, struct ts_error *err);

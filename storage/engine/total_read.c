@@ -70,7 +70,7 @@ static int64_t last_hour(const struct sto_total_scan *s)
 static void look_at_rows(struct sto_total_scan *s, const struct sto_mem *mem)
 {
     int64_t lo, hi;
-    if (!sto_mem_time_range(mem, &lo, &hi))
+    if (!sto_mem_time_range(mem, &lo, &hi) || hour_of(hi) < s->spec.hour_lo || hour_of(lo) > last_hour(s))
         return;
     for (size_t i = 0; i < s->spec.n_series; i++)
         for (const struct sto_mem_row *r = sto_mem_rows(mem, s->spec.series[i]); r; r = sto_mem_row_next(r))
@@ -96,7 +96,7 @@ static int look_at_file(struct sto_total_scan *s, struct sto_sst *sst, const roa
                         struct ts_error *err)
 {
     const struct sto_sst_info *f = sto_sst_info(sst);
-    const struct sto_total_file *t = sto_sst_total(sst, s->spec.total.no);
+    const struct sto_total_file *t = sto_sst_total(sst, &s->spec.total);
     if (sto_sst_broken(sst) && f->n_tombs) /* its deletes are not known */
         close_hours(s, hour_of(f->tomb_min_ms), hour_of(f->tomb_max_ms));
     if (!f->n_points || hour_of(f->max_ms) < s->spec.hour_lo || hour_of(f->min_ms) > last_hour(s))
@@ -303,7 +303,7 @@ static int begin_group(struct sto_total_scan *s, struct ts_error *err)
         s->as = s->spec.group(s->spec.arg, g->tags, g->n_tags);
         if (s->as < 0)
             continue;
-        const struct sto_key key = {p->total->metric, (uint32_t)s->group, s->spec.hour_lo};
+        const struct sto_key key = {p->total->ids.metric, (uint32_t)s->group, s->spec.hour_lo};
         return sto_sst_cur_seek(s->cur, &key, err);
     }
     return 0;
@@ -329,7 +329,7 @@ static int move(struct sto_total_scan *s, struct ts_error *err)
 static int fail(struct sto_total_scan *s, int rc, struct ts_error *err)
 {
     if (rc == TS_ECORRUPT && err)
-        sto_sst_lose_total(s->parts[s->part].sst, s->spec.total.no, err);
+        sto_sst_lose_total(s->parts[s->part].sst, &s->spec.total, err);
     return rc;
 }
 

@@ -15,7 +15,7 @@
 #include "storage/engine/engine.h"
 #include "storage/total_scan.h"
 
-/** As sto_total_scan_new. complete_from_ms: points before it are not all here; from_ms: points before it of one of the series have expired. */
+/** As sto_total_scan_new. Points before from_ms are not all here, or have expired in one of the series. */
 int sto_version_total_scan(const struct sto_version *v, const struct sto_floors *floors, int64_t from_ms,
                            const struct sto_total_spec *spec, struct sto_total_scan **out,
                            struct ts_error *err);

@@ -356,6 +356,8 @@ bool sto_unfinished__holds(const struct sto_engine *e, uint64_t file_no)
 
 void sto_unfinished__keep(struct sto_engine *e, uint64_t file_no)
 {
+    if (sto_manifest_file(sto_manifest_state(e->manifest), file_no))
+        TS_BUG("file %llu is part of the store", (unsigned long long)file_no);
     e->kept_files = ts_xrealloc(e->kept_files, (e->n_kept_files + 1) * sizeof *e->kept_files);
     e->kept_files[e->n_kept_files++] = file_no;
 }

@@ -83,24 +83,23 @@ static int end_day(struct maker *k, struct ts_error *err)
                 : compare(k, sum, err);
 }
 
-/* The summary of the present row of k->sums, or k->points; *has: it has one. */
-static int summary_of(struct maker *k, const struct sto_key *key, struct sto_summary *out, bool *has,
-                      struct ts_error *err)
+int sto_sst__summary_at(struct sto_sst_cur *sums, struct sto_sst_cur *points, const struct sto_key *key,
+                        struct sto_summary *out, bool *has, struct ts_error *err)
 {
-    const struct sto_summary *sum = k->sums ? sto_sst_cur_summary(k->sums) : NULL;
+    const struct sto_summary *sum = sums ? sto_sst_cur_summary(sums) : NULL;
     const struct sto_cells *cells;
     *has = sum != NULL;
     if (sum) {
         *out = *sum;
         return 0;
     }
-    if (k->sums) {
-        int rc = sto_sst_cur_seek(k->points, key, err);
+    if (sums) {
+        int rc = sto_sst_cur_seek(points, key, err);
         TS_TRY(rc);
-        if (rc == 0 || sto_key_cmp(sto_sst_cur_key(k->points), key) != 0)
+        if (rc == 0 || sto_key_cmp(sto_sst_cur_key(points), key) != 0)
             return ts_error_set(err, TS_ECORRUPT, "a row has a summary but no points");
     }
-    TS_TRY(sto_sst_cur_cells(k->points, &cells, err));
+    TS_TRY(sto_sst_cur_cells(points, &cells, err));
     *has = sto_summary_make(cells, out);
     return 0;
 }
@@ -130,7 +129,7 @@ static int add_row(struct maker *k, const struct sto_key *key, struct ts_error *
     }
     if (k->mixed)
         return 0;
-    TS_TRY(summary_of(k, key, &sum, &has, err));
+    TS_TRY(sto_sst__summary_at(k->sums, k->points, key, &sum, &has, err));
     k->mixed = !has || !sto_day_add(&k->sum, &sum, (uint32_t)((key->hour - k->day.from) * TS_HOUR_MS));
     return 0;
 }

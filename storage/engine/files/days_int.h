@@ -16,6 +16,11 @@
 bool sto_days__zone_put(const struct sto_sst *sst, struct ts_buf *out);
 #define STO_DAYS__ZONE_NAME 8u /* offset of the name */
 
+/** The summary of the row on which sums stands, or points if sums is NULL; made from its points if it has none there. key is its key. *has: it has one. Errors of the
+ * cursors; TS_ECORRUPT: there is no such row of points. */
+int sto_sst__summary_at(struct sto_sst_cur *sums, struct sto_sst_cur *points, const struct sto_key *key,
+                        struct sto_summary *out, bool *has, struct ts_error *err);
+
 /* --- sst_write.c: files of summaries that are derived from the rows of an open file --- */
 /** Begin such a file; one that is there is removed. *out_w is NULL on error. */
 int sto_sst__sums_begin(struct sto_sst *sst, const char *path, struct sto_sst_writer **out_w,

@@ -48,10 +48,9 @@ static void put_runs(const struct sto_total_run *runs, size_t n, struct ts_buf *
     }
 }
 
-void sto_total__put(const struct sto_sst *sst, const struct sto_total_ids *ids,
-                    const struct sto_total_file *shown, struct ts_buf *out)
+void sto_total__put(const struct sto_sst *sst, const struct sto_total_file *shown, struct ts_buf *out)
 {
-    put_ids(sst, ids, out);
+    put_ids(sst, &shown->ids, out);
     put(out, shown->left_out ? F_LEFT_OUT : 0);
     put(out, shown->series_lo);
     put(out, shown->series_hi - shown->series_lo);
@@ -155,10 +154,10 @@ static int decode(struct sto_sst__total *t, const uint8_t *p, const uint8_t *end
 
 /* --- the list --- */
 
-static struct sto_sst__total *find(const struct sto_sst *sst, uint32_t no)
+static struct sto_sst__total *find(const struct sto_sst *sst, const struct sto_total_ids *ids)
 {
     struct sto_sst__total *t = atomic_load_explicit(&sst->totals, memory_order_acquire); /* partner: add */
-    while (t && t->shown.no != no)
+    while (t && !sto_total_same(&t->shown.ids, ids))
         t = t->next;
     return t;
 }
@@ -209,22 +208,22 @@ uint64_t sto_sst__totals_bytes(const struct sto_sst *sst)
     return n;
 }
 
-const struct sto_total_file *sto_sst_total(const struct sto_sst *sst, uint32_t no)
+const struct sto_total_file *sto_sst_total(const struct sto_sst *sst, const struct sto_total_ids *ids)
 {
-    const struct sto_sst__total *t = find(sst, no);
+    const struct sto_sst__total *t = find(sst, ids);
     return t && !atomic_load_explicit(&t->lost, memory_order_relaxed) ? &t->shown : NULL; /* a hint */
 }
 
-bool sto_sst_total_is_known(const struct sto_sst *sst, uint32_t no)
+bool sto_sst_total_is_known(const struct sto_sst *sst, const struct sto_total_ids *ids)
 {
-    return find(sst, no) != NULL;
+    return find(sst, ids) != NULL;
 }
 
 /* Add a member without a file. */
 static void add_empty(struct sto_sst *sst, const struct sto_total_ids *ids, bool lost)
 {
     struct sto_sst__total *t = ts_xcalloc(1, sizeof *t);
-    t->shown = (struct sto_total_file){.no = ids->no, .metric = ids->metric, .none = true};
+    t->shown = (struct sto_total_file){.ids = *ids, .none = true};
     t->memory_bytes = sizeof *t;
     atomic_init(&t->lost, lost);
     add(sst, t);
@@ -275,10 +274,10 @@ static int open_total(struct sto_sst *sst, const struct sto_total_ids *ids, stru
 bool sto_sst_open_total(struct sto_sst *sst, const struct sto_total_ids *ids)
 {
     struct ts_error why = {0};
-    if (find(sst, ids->no))
-        return sto_sst_total(sst, ids->no) != NULL;
+    if (find(sst, ids))
+        return sto_sst_total(sst, ids) != NULL;
     struct sto_sst__total *t = ts_xcalloc(1, sizeof *t);
-    t->shown = (struct sto_total_file){.no = ids->no, .metric = ids->metric};
+    t->shown = (struct sto_total_file){.ids = *ids};
     t->file.path = sto_sst__path_of_total(sst, ids->no);
     atomic_init(&t->lost, false);
     int rc = open_total(sst, ids, t, &why);
@@ -318,9 +317,9 @@ int sto_sst_total_ids(struct sto_sst *sst, uint32_t no, struct sto_total_ids *ou
     return rc;
 }
 
-void sto_sst_lose_total(struct sto_sst *sst, uint32_t no, const struct ts_error *why)
+void sto_sst_lose_total(struct sto_sst *sst, const struct sto_total_ids *ids, const struct ts_error *why)
 {
-    struct sto_sst__total *t = find(sst, no);
+    struct sto_sst__total *t = find(sst, ids);
     if (!t || atomic_exchange_explicit(&t->lost, true, memory_order_relaxed))
         return;
     ts_log(TS_LOG_WARN, "a kept total is left out until it is made again error=\"%s\"", why->text);
@@ -332,7 +331,7 @@ void sto_sst_drop_totals(struct sto_sst *sst, const struct sto_total_ids *ids, s
     struct sto_sst__total *t = atomic_load_explicit(&sst->totals, memory_order_acquire);
     for (; t; t = t->next) {
         size_t i = 0;
-        while (i < n && ids[i].no != t->shown.no)
+        while (i < n && !sto_total_same(&ids[i], &t->shown.ids))
             i++;
         if (i == n && t->file.path && !atomic_exchange_explicit(&t->lost, true, memory_order_relaxed))
             (void)sst->fs->unlink(sst->fs, t->file.path, NULL);
@@ -342,5 +341,5 @@ void sto_sst_drop_totals(struct sto_sst *sst, const struct sto_total_ids *ids, s
 struct sto_sst_cur *sto_sst_total_cur(struct sto_sst *sst, const struct sto_total_file *t,
                                       struct sto_sst_share *share)
 {
-    return sto_sst__cur_of(sst, &find(sst, t->no)->file, STO_SST_TOTAL, share);
+    return sto_sst__cur_of(sst, &find(sst, &t->ids)->file, STO_SST_TOTAL, share);
 }

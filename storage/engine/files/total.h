@@ -38,9 +38,8 @@ struct sto_total_run {
 
 /* The kept total of an open sorted file. Constant; it lives as long as the file is referenced. */
 struct sto_total_file {
-    uint32_t no;     /* of the total */
-    uint32_t metric; /* id */
-    bool none;       /* the file has no rows of the metric; all that follows is 0 */
+    struct sto_total_ids ids; /* of the total when it was made; the names may be those of others now */
+    bool none;                /* the file has no rows of the metric; all that follows is 0 */
     bool left_out; /* it has too many groups or too long a time, and no rows; there are no holes and groups */
     uint32_t series_lo, series_hi; /* numbers of the first and the last series of the metric that have rows */
     const struct sto_total_run *runs; /* hours in which the file has rows of the metric, ascending */
@@ -61,20 +60,20 @@ struct sto_total_file {
  */
 typedef int (*sto_total_tags_fn)(void *arg, uint32_t series, struct sto_tag *tags);
 
-/** The total with this number of an open file; NULL: it has none that can be read. Any thread. */
-const struct sto_total_file *sto_sst_total(const struct sto_sst *sst, uint32_t no);
+/** This total of an open file; NULL: it has none that can be read. Any thread. */
+const struct sto_total_file *sto_sst_total(const struct sto_sst *sst, const struct sto_total_ids *ids);
 /** Is it known what the file has of this total? It has it open, or has no rows of the metric, or making it has failed, or it is damaged. */
-bool sto_sst_total_is_known(const struct sto_sst *sst, uint32_t no);
+bool sto_sst_total_is_known(const struct sto_sst *sst, const struct sto_total_ids *ids);
 /** Making the total has failed: do not try again until the file is opened the next time. One thread at a time. */
 void sto_sst_total_failed(struct sto_sst *sst, const struct sto_total_ids *ids);
 /** The ids that the file of a total beside a file names; it may be that of other rows. TS_ENOTFOUND: there is none; TS_ECORRUPT; TS_EIO, TS_EMFILE. One thread, no
  * readers. */
 int sto_sst_total_ids(struct sto_sst *sst, uint32_t no, struct sto_total_ids *out, struct ts_error *err);
-/** Open the total of a file that has none of this number open, if it exists and is that of its rows and of these ids. True if it has it now. One that is
+/** Open the total of a file that has none of these ids open, if it exists and is that of its rows and of these ids. True if it has it now. One that is
  * damaged is logged and removed. Beside readers; one thread at a time. */
 bool sto_sst_open_total(struct sto_sst *sst, const struct sto_total_ids *ids);
 /**
- * Make the total of a file that has none of this number open: write it beside the file, sync and open it; or note that the file has no rows of the metric.
+ * Make the total of a file that has none of these ids open: write it beside the file, sync and open it; or note that the file has no rows of the metric.
  *
  * @param memory  account of groups and hours; what one pass over the rows needs is asked for, less if it is refused
  * @param cancel  TS_ECANCELLED when it becomes true; NULL: nothing cancels
@@ -88,8 +87,8 @@ int sto_total_make(struct sto_sst *sst, const struct sto_total_ids *ids, sto_tot
 int sto_total_check(struct sto_sst *sst, const struct sto_total_ids *ids, sto_total_tags_fn tags, void *arg,
                     struct ts_budget *memory, struct ts_error *err);
 /** Mark a total as damaged, so that it is not read any more, and is made again after the next start. The first call writes a line to the log. Any thread. */
-void sto_sst_lose_total(struct sto_sst *sst, uint32_t no, const struct ts_error *why);
-/** Remove the files of totals whose numbers are not among these, of an open file. Readers go on, and may find that they cannot read. One thread at a time. */
+void sto_sst_lose_total(struct sto_sst *sst, const struct sto_total_ids *ids, const struct ts_error *why);
+/** Remove the files of totals that are not among these, of an open file. Readers go on, and may find that they cannot read. One thread at a time. */
 void sto_sst_drop_totals(struct sto_sst *sst, const struct sto_total_ids *ids, size_t n);
 /** A cursor over the rows of a total, which is neither `none` nor `left_out`: the key has the metric, the number of the group and the hour. As sto_sst_cur_new. */
 struct sto_sst_cur *sto_sst_total_cur(struct sto_sst *sst, const struct sto_total_file *t,

@@ -10,8 +10,7 @@
 #include "storage/engine/files/total.h"
 
 /** Append what identifies a total and describes its rows. */
-void sto_total__put(const struct sto_sst *sst, const struct sto_total_ids *ids,
-                    const struct sto_total_file *shown, struct ts_buf *out);
+void sto_total__put(const struct sto_sst *sst, const struct sto_total_file *shown, struct ts_buf *out);
 /** Note that a file has no rows of the metric. */
 void sto_sst__total_none(struct sto_sst *sst, const struct sto_total_ids *ids);
 /** Path of its file; free it with ts_free. */

@@ -134,18 +134,11 @@ static int group_of(struct maker *m, uint32_t series, struct group **out, struct
 {
     struct sto_tag tags[UINT8_MAX];
     int n_all = m->tags_of(m->arg, series, tags);
-    size_t n = 0;
     *out = NULL;
     if (n_all < 0)
         return ts_error_set(err, TS_ECORRUPT, "file %08llx has rows of series %u, whose tags are not known",
                             (unsigned long long)m->sst->info.file_no, series);
-    for (int i = 0; i < n_all; i++) {
-        uint32_t k = 0;
-        while (k < m->ids->n_over && m->ids->over[k] != tags[i].k)
-            k++;
-        if (k == m->ids->n_over)
-            tags[n++] = tags[i];
-    }
+    size_t n = sto_total_rest(m->ids, tags, (size_t)n_all, tags);
     size_t slot = slot_of(m, tags, n);
     if (!m->slots[slot])
         TS_TRY(add_group(m, slot, tags, n, err));
@@ -156,28 +149,6 @@ static int group_of(struct maker *m, uint32_t series, struct group **out, struct
 
 /* --- rows --- */
 
-/* The summary of the present row; false: it has none. */
-static int summary_of(struct maker *m, const struct sto_key *key, struct sto_summary *out, bool *has,
-                      struct ts_error *err)
-{
-    const struct sto_summary *sum = m->sums ? sto_sst_cur_summary(m->sums) : NULL;
-    const struct sto_cells *cells;
-    *has = sum != NULL;
-    if (sum) {
-        *out = *sum;
-        return 0;
-    }
-    if (m->sums) {
-        int rc = sto_sst_cur_seek(m->points, key, err);
-        TS_TRY(rc);
-        if (rc == 0 || sto_key_cmp(sto_sst_cur_key(m->points), key) != 0)
-            return ts_error_set(err, TS_ECORRUPT, "a row has a summary but no points");
-    }
-    TS_TRY(sto_sst_cur_cells(m->points, &cells, err));
-    *has = sto_summary_make(cells, out);
-    return 0;
-}
-
 static int add_row(struct maker *m, struct group *g, const struct sto_key *key, struct ts_error *err)
 {
     struct acc *a = &g->accs[key->hour - m->hour_lo];
@@ -185,7 +156,7 @@ static int add_row(struct maker *m, struct group *g, const struct sto_key *key, 
     bool has;
     if (a->bad)
         return 0;
-    TS_TRY(summary_of(m, key, &sum, &has, err));
+    TS_TRY(sto_sst__summary_at(m->sums, m->points, key, &sum, &has, err));
     uint8_t exp = has ? sto_sst__exponent(&sum) : 0;
     a->bad = !has || a->sum.n > UINT32_MAX - sum.n || !sto_day_add(&a->sum, &sum, 0);
     a->exp = exp > a->exp ? exp : a->exp;
@@ -326,7 +297,7 @@ static int describe(struct maker *m, int (*put)(struct maker *m, struct ts_slice
     m->shown.groups = groups;
     m->shown.n_groups = n;
     ts_buf_init(&about, 0);
-    sto_total__put(m->sst, m->ids, &m->shown, &about);
+    sto_total__put(m->sst, &m->shown, &about);
     int rc = put(m, ts_buf_get(&about), err);
     ts_buf_release(&about);
     ts_free(groups);
@@ -343,7 +314,7 @@ static void begin(struct maker *m)
     int64_t n_hours = info->n_rows ? (int64_t)sto_hour(info->max_ms) - sto_hour(info->min_ms) + 1 : 0;
     m->sums = sto_sst_has_sums(m->sst) ? sto_sst_cur_new(m->sst, STO_SST_SUMMARIES, NULL) : NULL;
     m->points = sto_sst_cur_new(m->sst, STO_SST_POINTS, NULL);
-    m->shown = (struct sto_total_file){.no = m->ids->no, .metric = m->ids->metric};
+    m->shown = (struct sto_total_file){.ids = *m->ids};
     m->groups = ts_xcalloc(STO_TOTAL_GROUPS, sizeof *m->groups);
     m->slots = ts_xcalloc(SLOTS, sizeof *m->slots);
     m->hour_lo = info->n_rows ? sto_hour(info->min_ms) : 0;
@@ -400,7 +371,7 @@ static int same_about(struct maker *m, struct ts_slice about, struct ts_error *e
 {
     struct ts_buf is;
     ts_buf_init(&is, 0);
-    sto_total__put(m->sst, m->ids, sto_sst_total(m->sst, m->ids->no), &is);
+    sto_total__put(m->sst, sto_sst_total(m->sst, m->ids), &is);
     bool same = ts_slice_eq(ts_buf_get(&is), about);
     ts_buf_release(&is);
     return same ? 0
@@ -412,7 +383,7 @@ int sto_total_check(struct sto_sst *sst, const struct sto_total_ids *ids, sto_to
                     struct ts_budget *memory, struct ts_error *err)
 {
     struct maker m = {.sst = sst, .ids = ids, .tags_of = tags, .arg = arg, .memory = memory};
-    const struct sto_total_file *t = sto_sst_total(sst, ids->no);
+    const struct sto_total_file *t = sto_sst_total(sst, ids);
     if (!t)
         return ts_error_set(err, TS_ECORRUPT, "there is no kept total to check");
     begin(&m);

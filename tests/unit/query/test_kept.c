@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -436,6 +438,76 @@ static void test_kept__totals_of_other_rows_are_not_used(void **state)
     assert_int_equal(ask_all("made anew"), ALL_HOURS);
 }
 
+static int on_count(void *arg, const struct qry_total *t, struct ts_error *err)
+{
+    unsigned *n = arg;
+    (void)err;
+    assert_int_equal(t->i, 5 * 96); /* web.bytes has five series */
+    ++*n;
+    return 0;
+}
+
+/* Points by day of what is called web.hits now, and was called web.bytes. Returns how many hours kept totals answered. */
+static uint64_t count_renamed(void)
+{
+    struct qry_param p[] = {{TS_SLICE_LIT("start"), TS_SLICE_LIT("1499990400")},
+                            {TS_SLICE_LIT("end"), TS_SLICE_LIT("1501027199")},
+                            {TS_SLICE_LIT("m"), TS_SLICE_LIT("count:web.hits")},
+                            {TS_SLICE_LIT("by"), TS_SLICE_LIT("day")}};
+    struct ts_arena arena;
+    struct qry_spec spec;
+    struct qry_limit limit = {0};
+    unsigned n = 0;
+    ts_arena_init(&arena, 0);
+    assert_int_equal(qry_parse_params(p, 4, (T0_S + 86400ll * 30) * 1000, false, &arena, &spec, NULL), 0);
+    assert_int_equal(qry_totals(st, NULL, &spec, &limit, on_count, &n, NULL), 0);
+    assert_int_equal(n, N_DAYS);
+    ts_arena_release(&arena);
+    return limit.n_kept_hours;
+}
+
+/* A total is declared by names: when another metric takes its name, what was made of the first one is of no use. */
+static void test_kept__another_metric_takes_the_name(void **state)
+{
+    struct sto_catalog *catalog = sto_store_catalog(st);
+    (void)state;
+    fill(false);
+    assert_int_equal(declare("domain", NULL), 0);
+    settle(STO_LEVEL_COMPACT);
+    assert_int_equal(ask_all("at rest"), ALL_HOURS);
+    assert_int_equal(sto_uid_rename(catalog, STO_UID_METRIC, (struct ts_slice)TS_SLICE_LIT("web.hits"),
+                                    (struct ts_slice)TS_SLICE_LIT("web.old"), NULL),
+                     0);
+    assert_int_equal(sto_uid_rename(catalog, STO_UID_METRIC, (struct ts_slice)TS_SLICE_LIT("web.bytes"),
+                                    (struct ts_slice)TS_SLICE_LIT("web.hits"), NULL),
+                     0);
+    assert_int_equal(count_renamed(), 0);
+    settle(STO_LEVEL_COMPACT);
+    assert_int_equal(count_renamed(), ALL_HOURS);
+    reopen();
+    assert_int_equal(count_renamed(), ALL_HOURS);
+}
+
+/* The record of a merge cannot be read when a total is no longer declared: its file goes, and the points that it is of stay. */
+static void test_kept__old_totals_beside_an_unreadable_merge(void **state)
+{
+    char path[T_FOLDER_BYTES + 20];
+    (void)state;
+    fill(false);
+    assert_int_equal(declare("domain", NULL), 0);
+    settle(STO_LEVEL_COMPACT);
+    assert_int_equal(undeclare("domain"), 0);
+    assert_int_equal(sto_close(st, NULL), 0);
+    snprintf(path, sizeof path, "%s/MERGE", dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    open_store();
+    assert_int_equal(ask_all("opened"), 0);
+    assert_int_equal(sto_close(st, NULL), 0);
+    assert_int_equal(rmdir(path), 0);
+    open_store();
+    assert_int_equal(ask_all("opened again"), 0);
+}
+
 /* A random change of the points. */
 static void change(void)
 {
@@ -490,6 +562,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_kept__expired_points_are_in_no_answer, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kept__groups_are_added_up_in_passes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kept__totals_of_other_rows_are_not_used, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_kept__another_metric_takes_the_name, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_kept__old_totals_beside_an_unreadable_merge, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kept__random_histories, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,7 +145,8 @@ static int compare_parts(struct sto_total_scan *s, struct ts_error *err)
         return TS_ELIMIT;
     for (size_t h = 0; h < s->spec.n_hours; h++)
         spans[h] = (struct span){UINT32_MAX, 0};
-    qsort(s->parts, s->n_parts, sizeof *s->parts, cmp_parts);
+    if (s->n_parts)
+        qsort(s->parts, s->n_parts, sizeof *s->parts, cmp_parts);
     for (size_t i = 0; i < s->n_parts; i++) {
         const struct sto_total_file *t = s->parts[i].total;
         for (size_t k = 0; k < t->n_runs; k++)

@@ -19,6 +19,7 @@
 
 #define LOOK_ROWS 1024u /* rows between two checks of cancel */
 #define SLOTS     (2 * STO_TOTAL_GROUPS)
+#define TAGS_MIN  64u
 #define ROWS      1u /* flags of an hour: the file has rows of the metric, */
 #define HOLE      2u /* and a group that has no summary, or one without a sum */
 
@@ -317,6 +318,8 @@ static void begin(struct maker *m)
     m->shown = (struct sto_total_file){.ids = *m->ids};
     m->groups = ts_xcalloc(STO_TOTAL_GROUPS, sizeof *m->groups);
     m->slots = ts_xcalloc(SLOTS, sizeof *m->slots);
+    m->cap_tags = TAGS_MIN;
+    m->tags = ts_xcalloc(m->cap_tags, sizeof *m->tags); /* there is a place for a group without tags */
     m->hour_lo = info->n_rows ? sto_hour(info->min_ms) : 0;
     if (n_hours > STO_TOTAL_HOURS)
         leave_out(m);

@@ -24,6 +24,8 @@ struct frozen {
     struct sto_mem **mems; /* borrowed from v */
     size_t n;
     uint64_t gen_lo, gen_hi;
+    uint64_t
+        put_gen; /* the last one that was written to, so its log exists until the files are listed (lost.c); 0 = none was */
     uint64_t n_points;
 };
 
@@ -111,6 +113,8 @@ static void frozen_take(struct sto_engine *e, struct frozen *f)
         f->mems[f->n++] = m;
         f->gen_lo = gen < f->gen_lo ? gen : f->gen_lo;
         f->gen_hi = gen > f->gen_hi ? gen : f->gen_hi;
+        if (sto_mem_points(m) > 0 && gen > f->put_gen)
+            f->put_gen = gen;
         f->n_points += sto_mem_points(m);
         bytes += sto_mem_bytes(m);
     }
@@ -185,7 +189,7 @@ static int flush_frozen(struct sto_engine *e, uint64_t *out_gen, struct ts_error
     struct frozen f;
     int rc = 0;
     frozen_take(e, &f);
-    struct sto_output out = {.e = e, .gen_lo = f.gen_lo, .gen_hi = f.gen_hi};
+    struct sto_output out = {.e = e, .gen_lo = f.gen_lo, .gen_hi = f.put_gen ? f.put_gen : f.gen_hi};
     bool committed = false;
     if (f.n) {
         int64_t began = ts_clock_mono_ns();

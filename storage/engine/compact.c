@@ -8,8 +8,7 @@
  *            (nice 10). Retention runs between the rows of a merge, which may take hours.
  * Not here   choice of files (pick_rules.c, pick_deleted.c), expired files (retention.c), damaged ones (remake.c), merging of
  *            a row (merge_cells.c), naming files (output.c), the record of an interrupted merge
- *            (unfinished.c)
- */
+ *    XX */
 #include "base/log.h"
 #include "base/time.h"
 #include "storage/engine/day_files.h"
@@ -17,20 +16,13 @@
 #include "storage/engine/files/handles.h"
 #include "storage/engine/output.h"
 #include "storage/engine/remake.h"
+#include "storage/engine/rests.h"
 #include "storage/engine/retention.h"
 #include "storage/engine/ship.h"
 #include "storage/engine/total_files.h"
 #include "storage/engine/wear.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#define REST_FIRST_MS (10 * 60000ll) /* a window whose merge failed is left alone this long, */
-#define REST_MAX_MS   TS_DAY_MS      /* then twice as long and so on up to this */
-#define REST_FILES_MS 60000ll        /* for lack of a descriptor, which says nothing about the window */
 
 /* A running merge. */
 struct job {
@@ -359,66 +351,6 @@ static int run(struct job *job, bool *out_broken, struct ts_error *err)
     return rc;
 }
 
-/* --- windows that are left alone --- */
-
-static struct sto_rest *rest_of(struct sto_engine *e, struct sto_window w)
-{
-    for (size_t i = 0; i < e->n_rests; i++)
-        if (e->rests[i].window.level == w.level && e->rests[i].window.index == w.index)
-            return &e->rests[i];
-    e->rests = ts_xrealloc(e->rests, (e->n_rests + 1) * sizeof *e->rests);
-    e->rests[e->n_rests] = (struct sto_rest){.window = w};
-    return &e->rests[e->n_rests++];
-}
-
-/* The merge of a window has failed: do not repeat it for a while, which doubles each time. */
-static void leave_alone(struct sto_engine *e, const struct sto_pick *pick, const struct ts_error *why)
-{
-    static const char *const names[] = {"day", "8 days", "64 days", "all time"};
-    struct sto_rest *r = rest_of(e, pick->window);
-    int64_t lo, end;
-    char from[64] = "";
-    int64_t pause_ms = REST_FILES_MS;
-    if (why->code != TS_EMFILE) {
-        r->pause_ms = r->pause_ms ? r->pause_ms * 2 : REST_FIRST_MS;
-        pause_ms = r->pause_ms = r->pause_ms > REST_MAX_MS ? REST_MAX_MS : r->pause_ms;
-    }
-    r->until_ms = ts_clock_mono_ns() / 1000000 + pause_ms;
-    sto_window_span(r->window, &lo, &end);
-    if (r->window.level < STO_WINDOW_ALL) {
-        struct ts_civil c = ts_civil_from_ms(NULL, lo);
-        snprintf(from, sizeof from, " from %04lld-%02d-%02d", (long long)c.year, c.month, c.day);
-    }
-    ts_log(TS_LOG_ERROR,
-           "merging files of a window (%s%s) failed; it is left alone for s=%lld, other windows are merged "
-           "as usual: %s",
-           names[r->window.level], from, (long long)(pause_ms / 1000), why->text);
-}
-
-/* A merge of the window has succeeded: its next failure counts as the first. */
-static void forgive(struct sto_engine *e, struct sto_window w)
-{
-    for (size_t i = 0; i < e->n_rests; i++)
-        if (e->rests[i].window.level == w.level && e->rests[i].window.index == w.index) {
-            e->rests[i] = e->rests[--e->n_rests];
-            return;
-        }
-}
-
-/* Windows to leave alone now; owned by the caller. */
-static struct sto_window *resting(struct sto_engine *e, size_t *out_n)
-{
-    struct sto_window *list = ts_xcalloc(e->n_rests + 1, sizeof *list);
-    int64_t now = ts_clock_mono_ns() / 1000000;
-    size_t n = 0;
-    for (size_t i = 0; i < e->n_rests; i++)
-        if (e->rests[i].until_ms > now)
-            list[n++] = e->rests[i].window;
-    atomic_store_explicit(&e->n_resting, n, memory_order_relaxed);
-    *out_n = n;
-    return list;
-}
-
 /* --- choosing and running merges --- */
 
 /* Run one merge. 1: it was done, or failed in a way that concerns only its window (*failed gets the first
@@ -430,7 +362,7 @@ static int one_merge(struct sto_engine *e, bool full, struct ts_error *failed, s
     struct sto_pick_wear *wear = ts_xcalloc(v->n_ssts + 1, sizeof *wear);
     struct sto_pick_opts opts = {
         .now_ms = ts_clock_ms(), .full = full, .wear = wear, .disk_full = is_disk_full(e)};
-    struct sto_window *skip = resting(e, &opts.n_skip);
+    struct sto_window *skip = sto_rests__now(e, &opts.n_skip);
     struct sto_pick pick;
     struct ts_error why = {0};
     struct job job;
@@ -455,7 +387,7 @@ static int one_merge(struct sto_engine *e, bool full, struct ts_error *failed, s
         job_release(&job);
     }
     if (rc < 0 && rc != TS_ECANCELLED && pick.why != STO_PICK_TOMBS && !broken) {
-        leave_alone(e, &pick, &why);
+        sto_rests__leave(e, &pick, &why);
         if (!failed->code)
             *failed = why;
         rc = 0;
@@ -465,7 +397,7 @@ static int one_merge(struct sto_engine *e, bool full, struct ts_error *failed, s
     if (rc == 0 && pick.why != STO_PICK_NONE)
         rc = 1;
     if (rc == 1 && taken && !why.code && pick.why != STO_PICK_TOMBS)
-        forgive(e, pick.window);
+        sto_rests__forgive(e, pick.window);
     ts_free(pick.files);
     ts_free(wear);
     ts_free(skip);
@@ -502,12 +434,12 @@ static int remake_all(struct sto_engine *e, struct ts_error *failed, struct ts_e
     return broken ? rc : 0;
 }
 
-static int merge_all(struct sto_engine *e, bool full, struct ts_error *err)
+int sto_compact__all(struct sto_engine *e, bool full, struct ts_error *err)
 {
     struct ts_error failed = {0};
     pthread_mutex_lock(&e->compact_mu);
-    for (size_t i = 0; full && i < e->n_rests; i++)
-        e->rests[i].until_ms = INT64_MIN; /* a full compaction tries these windows too */
+    if (full)
+        sto_rests__end(e);                /* a full compaction tries these windows too */
     int rc = sto_retention__drop(e, err); /* first, because merges may take long and may need the space */
     if (rc == 0)
         check_indexes(e);
@@ -533,68 +465,11 @@ int sto_engine_pump_merges(struct sto_engine *e, struct ts_error *err)
 {
     if (e->owner.tidy)
         e->owner.tidy(e->owner.arg);
-    return merge_all(e, false, err);
+    return sto_compact__all(e, false, err);
 }
 
 int sto_engine_compact(struct sto_engine *e, struct ts_error *err)
 {
     TS_TRY(sto_engine_flush(e, err));
-    return merge_all(e, true, err);
-}
-
-void sto_compact__wake(struct sto_engine *e, bool full)
-{
-    pthread_mutex_lock(&e->bg_mu);
-    e->compact_wanted = true;
-    e->full_wanted |= full;
-    pthread_cond_signal(&e->compact_cond);
-    pthread_mutex_unlock(&e->bg_mu);
-}
-
-void sto_engine_compact_soon(struct sto_engine *e)
-{
-    sto_compact__wake(e, true);
-}
-
-void sto_engine_look_soon(struct sto_engine *e)
-{
-    sto_compact__wake(e, false);
-}
-
-void *sto_compact__thread(void *arg)
-{
-    struct sto_engine *e = arg;
-    static struct ts_log_limit limit;
-    /* Merges run at lower priority than ingest and queries. Flushes do not, because they free memory. */
-    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 10);
-    pthread_mutex_lock(&e->bg_mu);
-    while (!e->bg_stop) {
-        if (!e->compact_wanted) {
-            struct timespec until;
-            clock_gettime(CLOCK_MONOTONIC, &until); /* as the condition does: see sto_engine_open */
-            /* retention and joins of windows are checked each minute */
-            until.tv_sec += 60;
-            pthread_cond_timedwait(&e->compact_cond, &e->bg_mu, &until);
-        }
-        bool full = e->full_wanted;
-        e->compact_wanted = e->full_wanted = false;
-        if (e->bg_stop)
-            break;
-        pthread_mutex_unlock(&e->bg_mu);
-        struct ts_error err = {0};
-        if (e->owner.tidy)
-            e->owner.tidy(e->owner.arg);
-        int rc = full ? sto_engine_flush(e, &err) : 0;
-        if (rc == 0)
-            rc = merge_all(e, full, &err);
-        if (e->owner.forget)
-            e->owner.forget(e->owner.arg, full);
-        if (rc < 0 && rc != TS_ECANCELLED)
-            ts_log_limited(&limit, TS_LOG_ERROR, "merging files failed and will be tried again: %s",
-                           err.text);
-        pthread_mutex_lock(&e->bg_mu);
-    }
-    pthread_mutex_unlock(&e->bg_mu);
-    atomic_fetch_sub_explicit(&e->n_bg, 1, memory_order_release); /* pairs with stop_background */
-    return NULL;
+    return sto_compact__all(e, true, err);
 }

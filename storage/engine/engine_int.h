@@ -334,6 +334,11 @@ int sto_flush__below(struct sto_engine *e, uint64_t gen, struct ts_error *err);
 void sto_flush__wake(struct sto_engine *e);
 
 /* compact.c */
+/** Apply retention, rewrite damaged files, and run all merges that are due; full: until no files overlap. Takes compact_mu. Blocks. Errors as
+ * sto_engine_compact. */
+int sto_compact__all(struct sto_engine *e, bool full, struct ts_error *err);
+
+/* compact_thread.c */
 void *sto_compact__thread(void *arg);
 /** Wake the compact thread; full: request a full compaction. */
 void sto_compact__wake(struct sto_engine *e, bool full);

@@ -15,7 +15,7 @@
  *            are newer than its inputs
  * Cost       a pick sorts the files and visits each window once, and the files that overlap those of the
  *            merge
- * Not here   writing files (flush.c, compact.c), windows whose merges failed (compact.c)
+ * Not here   writing files (flush.c, compact.c), windows whose merges failed (rests.c)
  */
 #ifndef STORAGE_ENGINE_MERGE_PARTITION_H
 #define STORAGE_ENGINE_MERGE_PARTITION_H

@@ -11,29 +11,35 @@
 
 #define MARK TS_SLICE_LIT("\1")
 
+/* Does the metric come last in names of this kind? */
+static bool ends_with_metric(enum sto_internal_kind kind)
+{
+    return kind != STO_INTERNAL_HISTOGRAM;
+}
+
 void sto_internal_name(const struct sto_internal *h, struct ts_buf *out)
 {
-    bool rollup = h->kind == STO_INTERNAL_ROLLUP;
+    bool last = ends_with_metric(h->kind);
     ts_buf_slice(out, MARK);
     ts_buf_char(out, (char)h->kind);
-    ts_buf_slice(out, rollup ? h->detail : h->metric);
+    ts_buf_slice(out, last ? h->detail : h->metric);
     ts_buf_slice(out, MARK);
-    ts_buf_slice(out, rollup ? h->metric : h->detail);
+    ts_buf_slice(out, last ? h->metric : h->detail);
 }
 
 bool sto_internal_parse(struct ts_slice name, struct sto_internal *out)
 {
-    if (name.n < 3 || name.p[0] != STO_INTERNAL_MARK ||
-        (name.p[1] != STO_INTERNAL_ROLLUP && name.p[1] != STO_INTERNAL_HISTOGRAM))
+    static const char kinds[] = {STO_INTERNAL_ROLLUP, STO_INTERNAL_HISTOGRAM, STO_INTERNAL_VERSIONS};
+    if (name.n < 3 || name.p[0] != STO_INTERNAL_MARK || !memchr(kinds, name.p[1], sizeof kinds))
         return false;
     const char *mark = memchr(name.p + 2, STO_INTERNAL_MARK, name.n - 2);
     if (!mark)
         return false;
     struct ts_slice a = {name.p + 2, (size_t)(mark - name.p) - 2};
     struct ts_slice b = {mark + 1, (size_t)(name.p + name.n - mark) - 1};
-    bool rollup = name.p[1] == STO_INTERNAL_ROLLUP;
-    *out = (struct sto_internal){
-        .kind = (enum sto_internal_kind)name.p[1], .metric = rollup ? b : a, .detail = rollup ? a : b};
+    enum sto_internal_kind kind = (enum sto_internal_kind)name.p[1];
+    bool last = ends_with_metric(kind);
+    *out = (struct sto_internal){.kind = kind, .metric = last ? b : a, .detail = last ? a : b};
     return out->metric.n > 0;
 }
 

@@ -7,7 +7,7 @@
  *   meta (32 bits)   31..30 op | 29..25 exp | 24..23 kind | 22 ms | 21..0 offset from the hour in ms
  *   m    (64 bits)   integer, mantissa or bits of a double (base/num.h)
  *
- * Invariant  a row that a file or a scan returns is sorted by offset, and no offset occurs twice
+ * Invariant  a row that a file or a scan returns is sorted by offset, and no offset occurs twice but for STO_OP_KEEP
  * Not here   batches (batch.h), encoding of rows (codecs/, engine/sst_format.h)
  */
 #ifndef STORAGE_POINT_H
@@ -22,9 +22,10 @@
 #include <stdint.h>
 
 enum sto_op {
-    STO_OP_PUT, /* the value replaces an older one at that time */
-    STO_OP_ADD, /* the value is added to the one at that time (counters) */
-    STO_OP_DEL, /* only in batches and memstores: deletes a range, whose last ms (inclusive) is in m */
+    STO_OP_PUT,  /* the value replaces an older one at that time */
+    STO_OP_ADD,  /* the value is added to the one at that time (counters) */
+    STO_OP_DEL,  /* only in batches and memstores: deletes a range, whose last ms (inclusive) is in m */
+    STO_OP_KEEP, /* stays beside others of its time, in the order of arrival (versions.h) */
 };
 
 #define STO_META_OFF_MASK   0x3fffffu

@@ -19,6 +19,7 @@
 #include "storage/engine/files/sst_format.h"
 #include "storage/floors.h"
 #include "storage/fsck_int.h"
+#include "storage/quota.h"
 #include "storage/retain.h"
 
 #define DEF_SHARDS 16u /* decides only which write-ahead log a series uses */
@@ -449,6 +450,7 @@ static int on_name(void *arg, const char *name)
                                         STO_RETENTION_NAME,
                                         STO_RULES_NAME,
                                         STO_FLOORS_NAME,
+                                        STO_QUOTA_NAME,
                                         STO_COMPLETE_NAME,
                                         STO_HANDOVER_NAME,
                                         STO_BULK_DIR,
@@ -517,6 +519,14 @@ static void look_at_rules(struct sto_fsck *k)
                        "expired may reappear when a rule of retention keeps points longer",
                        why.text);
         k->bad_floors = why.code == TS_ECORRUPT;
+    }
+    ts_free(path);
+    path = ts_fs_join(k->opts.dir, STO_QUOTA_NAME);
+    struct sto_quota_file quota;
+    if (sto_quota_read(k->fs, k->opts.dir, &quota, &why) < 0) {
+        sto_fsck__find(k, STO_FIND_DAMAGE, path, UINT64_MAX,
+                       "%s; points that max_bytes has cut off and that are on disk still reappear", why.text);
+        k->bad_quota = why.code == TS_ECORRUPT;
     }
     ts_free(path);
     sto_floors_unref(floors);

@@ -24,6 +24,7 @@
 #include "storage/engine/files/sst_format.h"
 #include "storage/floors.h"
 #include "storage/fsck_int.h"
+#include "storage/quota.h"
 #include "storage/retain.h"
 #include "storage/reclog_int.h"
 
@@ -540,6 +541,8 @@ int sto_fsck__repair(struct sto_fsck *k, struct ts_error *err)
         rc = move_aside(k, STO_RULES_NAME, err);
     if (rc == 0 && k->bad_floors)
         rc = move_aside(k, STO_FLOORS_NAME, err);
+    if (rc == 0 && k->bad_quota)
+        rc = move_aside(k, STO_QUOTA_NAME, err);
     if (rc == 0 && wal)
         rc = drop_segments(k, e.flushed_gen, err);
     for (size_t i = 0; i < s.n; i++)

@@ -105,15 +105,21 @@ size_t sto_keep_n_rules(const struct sto_keep *k)
     return k->opts.n_rules;
 }
 
-static int64_t from_ms(int64_t keep_ms, int64_t now_ms)
+static int64_t later(int64_t a, int64_t b)
 {
-    return keep_ms == STO_KEEP_FOREVER || now_ms < STO_MIN_TS_MS + keep_ms ? STO_MIN_TS_MS : now_ms - keep_ms;
+    return a > b ? a : b;
+}
+
+static int64_t from_ms(const struct sto_keep *k, int64_t keep_ms, int64_t now_ms)
+{
+    bool all = keep_ms == STO_KEEP_FOREVER || now_ms < STO_MIN_TS_MS + keep_ms;
+    return later(all ? STO_MIN_TS_MS : now_ms - keep_ms, k->opts.least_ms);
 }
 
 int64_t sto_keep_from_ms(struct sto_keep *k, uint32_t series, int64_t now_ms)
 {
     int rule = sto_keep_rule(k, series);
-    return rule < 0 ? STO_MIN_TS_MS : from_ms(k->points_ms[rule], now_ms);
+    return rule < 0 ? k->opts.least_ms : from_ms(k, k->points_ms[rule], now_ms);
 }
 
 int64_t sto_keep_any_ms(struct sto_keep *k, const struct sto_series *const *series, size_t n,
@@ -130,20 +136,25 @@ int64_t sto_keep_any_ms(struct sto_keep *k, const struct sto_series *const *seri
 int64_t sto_keep_names_from_ms(struct sto_keep *k, const struct sto_remote_series *names, int64_t now_ms)
 {
     int rule = k->pages ? k->opts.match_names(k->opts.arg, names) : 0;
-    return rule < 0 ? STO_MIN_TS_MS : from_ms(k->points_ms[rule], now_ms);
+    return rule < 0 ? k->opts.least_ms : from_ms(k, k->points_ms[rule], now_ms);
 }
 
 int64_t sto_keep_first_ms(const struct sto_keep *k, int64_t now_ms)
 {
-    return from_ms(k->longest_ms, now_ms);
+    return from_ms(k, k->longest_ms, now_ms);
 }
 
 int64_t sto_keep_all_ms(const struct sto_keep *k, int64_t now_ms)
 {
-    return from_ms(k->shortest_ms, now_ms);
+    return from_ms(k, k->shortest_ms, now_ms);
 }
 
 bool sto_keep_expires(const struct sto_keep *k)
 {
     return k->shortest_ms != STO_KEEP_FOREVER;
+}
+
+int64_t sto_keep_least_ms(const struct sto_keep *k)
+{
+    return k->opts.least_ms;
 }

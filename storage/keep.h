@@ -43,8 +43,10 @@ struct sto_expired {
 struct sto_keep_opts {
     const int64_t *
         points_ms; /* by rule: for how long points are kept, ms, > 0, or STO_KEEP_FOREVER; borrowed until return */
-    size_t n_rules;                /* at most STO_KEEP_RULES */
-    int64_t rest_ms;               /* the same of series that no rule matches */
+    size_t n_rules;  /* at most STO_KEEP_RULES */
+    int64_t rest_ms; /* the same of series that no rule matches */
+    int64_t
+        least_ms; /* points before this time are not kept, whatever rules say (quota.h); STO_MIN_TS_MS = none */
     sto_keep_match_fn match;       /* NULL if n_rules is 0 */
     sto_keep_names_fn match_names; /* the same */
     void (*release)(void *arg);    /* called with arg when the last reference is given back; may be NULL */
@@ -74,7 +76,10 @@ int64_t sto_keep_any_ms(struct sto_keep *k, const struct sto_series *const *seri
 int64_t sto_keep_first_ms(const struct sto_keep *k, int64_t now_ms);
 /** First time from which on all is kept, whatever the series, ms. */
 int64_t sto_keep_all_ms(const struct sto_keep *k, int64_t now_ms);
-/** Does anything expire? */
+/** Does the clock let anything expire? */
 bool sto_keep_expires(const struct sto_keep *k);
+/** Points before this time, ms, are not kept because of the limit of bytes; STO_MIN_TS_MS: there is no such time. All functions above that
+ * return times look at it. */
+int64_t sto_keep_least_ms(const struct sto_keep *k);
 
 #endif

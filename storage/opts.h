@@ -39,7 +39,9 @@ struct sto_opts {
     uint64_t max_series; /* largest number of series, without own ones (sto_series_resolve_own); 0 = 2^31 */
     uint64_t max_name_bytes; /* memory for names and series, above which new ones are refused; 0 = no limit */
     uint64_t max_cell_bytes; /* memory for small cells, above which they may not grow; 0 = no limit */
-    int64_t retention_ms;    /* points older than this expire if no rule matches their series; 0 = never */
+    uint64_t max_bytes; /* limit of the bytes on disk, above which the oldest points go; 0 = none (quota.h) */
+    int64_t max_bytes_grace_ms; /* after a start or a lower limit nothing goes for so long */
+    int64_t retention_ms;       /* points older than this expire if no rule matches their series; 0 = never */
     const char *
         retention_rules; /* rules of retention (storage/retain_rules.h); used while the store opens; NULL = none */
     /* interval at which series without points, and names without series, are forgotten (catalog/forget.h);

@@ -186,7 +186,7 @@ static struct sto_retain__match *match_new(struct sto_store *st, const struct st
 }
 
 /* Rules that have looked up no series yet. */
-static struct sto_keep *keep_of(struct sto_retain__match *m)
+static struct sto_keep *keep_of(struct sto_retain__match *m, int64_t least_ms)
 {
     int64_t points_ms[STO_KEEP_RULES];
     for (size_t i = 0; i < m->rules.n; i++)
@@ -195,6 +195,7 @@ static struct sto_keep *keep_of(struct sto_retain__match *m)
     return sto_keep_new(&(struct sto_keep_opts){.points_ms = points_ms,
                                                 .n_rules = m->rules.n,
                                                 .rest_ms = m->rest_ms,
+                                                .least_ms = least_ms,
                                                 .match = on_match,
                                                 .match_names = on_names,
                                                 .release = on_release,
@@ -209,9 +210,11 @@ struct sto_keep *sto_retain_keep(struct sto_store *st)
     struct sto_keep *old = NULL;
     pthread_mutex_lock(&r->mu);
     uint64_t generation = sto_catalog_generation(st->catalog);
-    if (generation != r->generation && r->match->rules.n) { /* names have changed, or series were forgotten */
+    int64_t least_ms = sto_quota_cutoff_ms(&st->quota);
+    /* names have changed, or series were forgotten; or the limit of bytes has removed more */
+    if ((generation != r->generation && r->match->rules.n) || least_ms != sto_keep_least_ms(r->keep)) {
         old = r->keep;
-        r->keep = keep_of(r->match);
+        r->keep = keep_of(r->match, least_ms);
     }
     r->generation = generation;
     struct sto_keep *keep = sto_keep_ref(r->keep);
@@ -223,7 +226,7 @@ struct sto_keep *sto_retain_keep(struct sto_store *st)
 uint64_t sto_retain_epoch(const struct sto_store *st)
 {
     return atomic_load_explicit(&st->retain.n_changes, memory_order_acquire) /* partner: publish */
-           + sto_catalog_generation(st->catalog);
+           + sto_catalog_generation(st->catalog) + sto_quota_n_changes(&st->quota);
 }
 
 int64_t sto_retain_now_ms(const struct sto_store *st)
@@ -236,7 +239,7 @@ static void publish(struct sto_store *st, struct sto_retain__match *m)
 {
     struct sto_retain *r = &st->retain;
     uint64_t generation = sto_catalog_generation(st->catalog);
-    struct sto_keep *keep = keep_of(m);
+    struct sto_keep *keep = keep_of(m, sto_quota_cutoff_ms(&st->quota));
     pthread_mutex_lock(&r->mu);
     struct sto_keep *old = r->keep;
     struct sto_retain__match *was = r->match;
@@ -356,7 +359,7 @@ static int report(struct sto_store *st, struct sto_retain__match *m, size_t n_se
                   const struct sto_retain_call *call, struct ts_error *err)
 {
     struct sto_expired *does = ts_xcalloc(m->rules.n + 1, sizeof *does);
-    struct sto_keep *keep = keep_of(m);
+    struct sto_keep *keep = keep_of(m, sto_quota_cutoff_ms(&st->quota));
     int rc = call->explain ? sto_engine_expired(st->engine, keep, ts_clock_ms(), does, err) : 0;
     for (size_t i = 0; rc == 0 && i <= m->rules.n; i++) {
         struct sto_retain_row row = {.source = i < n_set        ? STO_RETAIN_SET

@@ -101,6 +101,7 @@ static int ready(void *arg, const struct sto_engine_found *found, struct ts_erro
     sto_cellmap_set_read_only_why(st->cells, &st->read_only_why);
     sto_cellmap_set_sizes(st->cells, st->opts.log_grow_bytes, st->opts.max_cell_bytes);
     st->staging.catalog = st->catalog;
+    TS_TRY(sto_quota__open(st, err));
     return sto_retain__open(st, err);
 }
 
@@ -186,6 +187,7 @@ static void closed(void *arg)
 {
     struct sto_store *st = arg;
     sto_retain__close(st);
+    sto_quota_close(&st->quota);
     int rc = sto_cellmap_close(st->cells, &st->close_err);
     int rc2 = sto_catalog_close(st->catalog, rc < 0 ? NULL : &st->close_err);
     sto_staging_release(&st->staging);
@@ -239,6 +241,7 @@ static int open_store(const struct sto_opts *opts, const struct ts_error *why, s
         .names = names,
         .series = series_of,
         .keep = keep,
+        .quota = &st->quota,
         .totals = totals,
         .tags = tags_of,
         .arg = st,

@@ -88,6 +88,18 @@ const struct ts_conf_key sto_conf_keys[] = {
         "about 200 bytes of memory, more with long names. 0 = as many as "
         "memory_limit allows: names and series together use at most 30 % of it, whatever max_series is.",
         TO(max_series)),
+    TS_KEY_BYTES("max_bytes", "0", 0, (int64_t)1 << 60,
+                 "The store may use this much of the disk. When it has more, the oldest points of all series "
+                 "are removed, "
+                 "appear in no answer and are not taken any more. tsd retention max-bytes changes it while "
+                 "tsd runs. At least "
+                 "twice memstore_bytes, and reserve_bytes; 0 = no limit.",
+                 TO(max_bytes)),
+    TS_KEY_INT("max_bytes_grace_s", "600", 0, 31 * 86400,
+               "After a start, and after max_bytes was set or lowered, no points are removed because of it "
+               "for this long, "
+               "so that a mistake can be corrected.",
+               TO(max_bytes_grace_ms), .factor = 1000),
     TS_KEY_INT("retention_days", "0", 0, 3650000,
                "Older points appear in no answer, and are not taken; their files are deleted an hour later. "
                "Rules of retention "

@@ -1,5 +1,5 @@
 /*
- * store_int.h - the store, shared by the files of its public API: store.c, store_remote.c, bulk.c, total.c.
+ * store_int.h - the store, shared by the files of its public API: store.c, store_remote.c, bulk.c, max_bytes.c, total.c.
  *
  * Threads    as store.h says
  */
@@ -8,6 +8,7 @@
 
 #include "storage/cells_shared.h"
 #include "storage/forget.h"
+#include "storage/quota.h"
 #include "storage/retain.h"
 #include "storage/staging.h"
 #include "storage/store.h"
@@ -26,6 +27,7 @@ struct sto_store {
     struct sto_forget forget;          /* series without points */
     struct sto_staging staging;        /* bulk loads; empty if the store is read-only */
     struct sto_retain retain;          /* rules of retention */
+    struct sto_quota quota;            /* limit of bytes */
     int close_rc;                      /* of cells and catalog */
     struct ts_error close_err;
 };
@@ -42,5 +44,8 @@ struct sto_snap {
     struct sto_catalog *catalog; /* its series stay in memory until */
     unsigned reads;              /* sto_catalog_read_end gets this number */
 };
+
+/** Read the limit of bytes when the store opens (max_bytes.c). Errors of sto_quota_open; TS_EINVAL: the one of the configuration is too low. */
+int sto_quota__open(struct sto_store *st, struct ts_error *err);
 
 #endif

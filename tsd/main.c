@@ -272,22 +272,29 @@ static const struct tsd_cmd commands[] = {
      .usage = "[list]\n"
               "add METRIC [TAG=VALUE ...] points=DURATION [--at N]\n"
               "remove METRIC [TAG=VALUE ...] points=DURATION\n"
-              "set RULE...",
+              "set RULE...\n"
+              "max-bytes [SIZE|none|default]",
      .opts = tsd_retention_opts,
      .details =
          "The first rule that matches a series applies: those that were set with this command, then those of "
-         "the "
-         "key retention_rules, then retention_days. A * in a metric or value is any number of characters. "
+         "the key retention_rules, then retention_days. A * in a metric or value is any number of "
+         "characters. "
          "Durations are 1h and longer, as 36h, 30d, 2y, or forever.\n"
          "\n"
          "A change takes effect at once: expired points are in no answer and are refused when they are sent. "
          "What "
          "has been expired for an hour is removed for good, so look at a change with --dry-run first.\n"
          "\n"
-         "set replaces all rules that were set; each RULE is one word in quotes.",
+         "set replaces all rules that were set; each RULE is one word in quotes.\n"
+         "\n"
+         "max-bytes limits the bytes of the store on the disk, as 100G or 2T: when it has more, the oldest "
+         "points of all series are removed, whatever rules say. none removes the limit, default leaves it "
+         "to the key max_bytes. Nothing is removed in the first 10 minutes (max_bytes_grace_s). Without a "
+         "size it says what the limit does.",
      .examples = "tsd retention add 'cpu.*' host='web*' points=30d --dry-run\n"
                  "tsd retention add '*' env=test points=7d\n"
-                 "tsd retention --explain",
+                 "tsd retention --explain\n"
+                 "tsd retention max-bytes 100G --dry-run",
      .run = tsd_retention_run},
     {.name = "total",
      .also = "totals aggregate preaggregate materialize",

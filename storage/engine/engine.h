@@ -23,6 +23,7 @@
 #include "storage/floors.h"
 #include "storage/keep.h"
 #include "storage/opts.h"
+#include "storage/quota.h"
 #include "storage/writer.h"
 #include "storage/refusals.h"
 #include "storage/remote.h"
@@ -81,6 +82,8 @@ struct sto_engine_owner {
     /* The rules of retention as they are now, by the present names; the engine gives the reference back. Called after `ready`, by any
      * thread. NULL: points are kept for opts->retention_ms. */
     struct sto_keep *(*keep)(void *arg);
+    /* The limit of bytes; borrowed, and open from `ready` to `closed`. NULL: there is none. */
+    struct sto_quota *quota;
     /* The declared totals whose names are known: how many; out has room for STO_TOTALS_MAX. Called after `ready`, by any thread. NULL: there are none. */
     size_t (*totals)(void *arg, struct sto_total_ids *out);
     /* The tags of a series, as sto_total_tags_fn (files/total.h); not NULL if totals is not. */
@@ -153,6 +156,15 @@ int64_t sto_engine_sure_ms(struct sto_engine *e);
 /** What rules have removed for good, for scans (struct sto_scan_spec); NULL: nothing. Take it after the version is pinned, and give it back.
  * Any thread. */
 struct sto_floors *sto_engine_floors(struct sto_engine *e);
+
+/* What the limit of bytes does (storage/max_bytes.h has the meaning of each). */
+struct sto_evicts {
+    uint64_t bytes, fixed_bytes, pending_bytes, freed_bytes;
+    int64_t cutoff_ms, next_ms, held_ms;
+    bool is_short;
+};
+/** What a limit would do now; 0 = none. TS_EINVAL: the owner has none. Any thread. Blocks: reads indexes. */
+int sto_engine_evicts(struct sto_engine *e, uint64_t max_bytes, struct sto_evicts *out, struct ts_error *err);
 
 /* --- the remote store --- */
 /** Ship everything that the remote store has not received yet, and return when it has acknowledged all of it.

@@ -140,6 +140,15 @@ struct sto_set_gen {
     struct ts_latch *latch; /* counted down when the owner uses it */
 };
 
+/* The limit of bytes as the statistics report it; written under compact_mu. */
+struct sto_evict_stats {
+    _Atomic uint64_t bytes;       /* of the store when it was measured last */
+    _Atomic bool is_over;         /* that was more than the limit */
+    _Atomic bool is_short;        /* and removing all points that may go would not suffice */
+    _Atomic uint64_t n_cutoffs;   /* times that the cutoff was raised */
+    _Atomic uint64_t freed_bytes; /* what that has freed or will free, an estimate */
+};
+
 struct sto_engine {
     struct sto_opts opts;          /* with defaults */
     struct sto_engine_owner owner; /* callbacks */
@@ -237,6 +246,7 @@ struct sto_engine {
     struct sto_rest *rests;       /* windows that are left alone; owned; under compact_mu */
     size_t n_rests;               /* length */
     _Atomic size_t n_resting;     /* of these, as the statistics report */
+    struct sto_evict_stats evict; /* the limit of bytes */
     struct sto_clock clock;       /* what retention thinks of the clock; the same */
     /* wall clock minus monotonic one, ms, when retention trusted it last; INT64_MIN = not yet. Written under compact_mu */
     _Atomic int64_t trusted_ahead_ms;

@@ -5,6 +5,7 @@
  */
 #include "storage/codecs/codec.h"
 #include "storage/engine/engine_int.h"
+#include "storage/engine/evict.h"
 #include "storage/engine/files/handles.h"
 #include "storage/engine/once_engine.h"
 #include "storage/engine/ship.h"
@@ -54,6 +55,7 @@ void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *
     each(arg, "files.held", atomic_load(&e->held.n)); /* only readers hold them */
     each(arg, "files.held_bytes", atomic_load(&e->held.bytes));
     stats_of_caches(e, each, arg);
+    sto_evict__stats(e, each, arg);
     each(arg, "merges.bytes", atomic_load(&e->merge_budget.used_bytes));
     each(arg, "merges.most_bytes", atomic_load(&e->merge_budget.peak_bytes));
     each(arg, "merges.limited", atomic_load(&e->merge_budget.n_refused));

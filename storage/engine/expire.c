@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "storage/engine/evict.h"
 #include "storage/engine/output.h"
 #include "storage/engine/reserve.h"
 
@@ -20,7 +21,8 @@ struct sto_keep *sto_expire__keep(struct sto_engine *e)
     if (e->owner.keep)
         return e->owner.keep(e->owner.arg);
     return sto_keep_new(
-        &(struct sto_keep_opts){.rest_ms = e->opts.retention_ms ? e->opts.retention_ms : STO_KEEP_FOREVER});
+        &(struct sto_keep_opts){.rest_ms = e->opts.retention_ms ? e->opts.retention_ms : STO_KEEP_FOREVER,
+                                .least_ms = STO_MIN_TS_MS});
 }
 
 struct sto_floors *sto_engine_floors(struct sto_engine *e)
@@ -303,6 +305,7 @@ void sto_expire__look(struct sto_engine *e, const struct sto_version *v, struct 
         if (sto_sst_wear(sst)->below_since_ms < out[i].since_ms)
             out[i].since_ms = sto_sst_wear(sst)->below_since_ms;
     }
+    sto_evict__wear(e, v, out);
 }
 
 bool sto_expire__concerns(const struct sto_floors *f, const struct sto_sst_info *file)

@@ -41,7 +41,7 @@ void sto_expire__raise(struct sto_engine *e, const struct sto_version *v, int64_
 /** Add the files of v that hold nothing but what is below the floors to gone, which has n numbers and room for all files of v. Returns how
  * many there are then. remove_mu held. */
 size_t sto_expire__choose(struct sto_engine *e, const struct sto_version *v, uint64_t *gone, size_t n);
-/** Add what is below the floors to the wear of the files of v. */
+/** Add what is below the floors, and what the limit of bytes has cut off, to the wear of the files of v. */
 void sto_expire__look(struct sto_engine *e, const struct sto_version *v, struct sto_pick_wear *out);
 /** Would a merge of a file leave out rows because of these floors? f may be NULL. */
 bool sto_expire__concerns(const struct sto_floors *f, const struct sto_sst_info *file);

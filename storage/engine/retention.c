@@ -20,6 +20,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "storage/engine/evict.h"
 #include "storage/engine/expire.h"
 #include "storage/engine/output.h"
 #include "storage/engine/reserve.h"
@@ -234,7 +235,7 @@ static void judge_late(struct sto_engine *e, const struct sto_version *v, int64_
 
 void sto_retention__end(struct sto_engine *e)
 {
-    if (!needs_clock(e) || !e->version)
+    if ((!needs_clock(e) && !sto_evict__is_on(e)) || !e->version)
         return;
     (void)is_trusted(&e->clock, ts_clock_ms(), mono_ms());
     save(e, e->version->cutoff_ms, e->version->cutoff_gen);
@@ -277,10 +278,17 @@ static bool is_needed(const struct sto_engine *e, const struct sto_version *v)
     return false;
 }
 
+/* Must the cutoff rise for the rows of a file that stays? Rows that are merely old are left out once the cutoff rises because of a file. */
+static bool cuts_rows(const struct sto_version *v, const struct sto_sst_info *f, int64_t least_ms)
+{
+    return f->n_points && f->min_ms < least_ms && (f->gen_hi >= v->cutoff_gen || least_ms > v->cutoff_ms);
+}
+
 /* Choose the files to remove, and the cutoff that must be in force when they are removed: it concerns all files of v, and those
- * of an interrupted merge, which have generations up to merge_gen. Returns the number of files to remove. */
-static size_t choose(const struct sto_version *v, uint64_t merge_gen, int64_t before_ms, uint64_t *gone,
-                     struct sto_output *out)
+ * of an interrupted merge, which have generations up to merge_gen. least_ms: the cutoff of the limit of bytes. Returns the number of files to
+ * remove. */
+static size_t choose(const struct sto_version *v, uint64_t merge_gen, int64_t before_ms, int64_t least_ms,
+                     uint64_t *gone, struct sto_output *out)
 {
     /* The clock was set back, or retention was extended: one cutoff can't express both. As long as the old
      * cutoff is needed, only files that it covers are removed. */
@@ -290,6 +298,7 @@ static size_t choose(const struct sto_version *v, uint64_t merge_gen, int64_t be
     for (size_t i = 0; i < v->n_ssts; i++) {
         const struct sto_sst_info *f = sto_sst_info(v->ssts[i]);
         gen = f->gen_hi >= gen ? f->gen_hi + 1 : gen;
+        n_new += !stays && cuts_rows(v, f, least_ms);
         if ((!is_cut_off(v, f) && (stays || !is_expired(f, before_ms))) ||
             sto_output__is_taken(out->e, f->file_no))
             continue;
@@ -301,15 +310,17 @@ static size_t choose(const struct sto_version *v, uint64_t merge_gen, int64_t be
     return n;
 }
 
-/* Choose the files to remove at a time: by the longest duration, which holds for all series, and then by the rules of each. */
+/* Choose the files to remove at a time: by the longest duration, which holds for all series, and then by the rules of each. INT64_MIN: the clock is
+ * not trusted, and only the limit of bytes decides. */
 static size_t choose_all(struct sto_engine *e, const struct sto_version *v, uint64_t merge_gen, int64_t at_ms,
                          uint64_t *gone, struct sto_output *out)
 {
     struct sto_keep *keep = sto_expire__keep(e);
-    int64_t before_ms = sto_keep_first_ms(keep, at_ms);
-    size_t n = before_ms > STO_MIN_TS_MS ? choose(v, merge_gen, before_ms, gone, out) : 0;
+    int64_t least_ms = sto_keep_least_ms(keep);
+    int64_t before_ms = at_ms == INT64_MIN ? least_ms : sto_keep_first_ms(keep, at_ms);
+    size_t n = before_ms > STO_MIN_TS_MS ? choose(v, merge_gen, before_ms, least_ms, gone, out) : 0;
     sto_keep_unref(keep);
-    if (e->opts.remote)
+    if (e->opts.remote || at_ms == INT64_MIN)
         return n; /* it has what would be removed here, and rules that keep points longer would show it again */
     sto_expire__raise(e, v, at_ms, merge_gen);
     return sto_expire__choose(e, v, gone, n);
@@ -333,8 +344,9 @@ int sto_retention__drop(struct sto_engine *e, struct ts_error *err)
     int64_t wall_ms = ts_clock_ms(), now = mono_ms();
     e->retention_ms = now;
     bool expires = needs_clock(e);
-    if (!expires && !(e->floors && e->floors->n))
+    if (!expires && !(e->floors && e->floors->n) && !sto_evict__is_on(e))
         return 0;
+    sto_evict__look(e);
     pthread_mutex_lock(&e->remove_mu);
     struct sto_version *v = sto_engine_pin(e);
     if (expires && !e->clock.is_judged)
@@ -345,13 +357,13 @@ int sto_retention__drop(struct sto_engine *e, struct ts_error *err)
     /* the tombstones whose generation the merge uses may have been removed, and with them that generation
      * from v */
     uint64_t merge_gen = e->unfinished ? e->unfinished->gen_hi : 0;
-    size_t n =
-        look_at_clock(e, wall_ms, now) ? choose_all(e, v, merge_gen, wall_ms - LAG_MS, gone, &none) : 0;
+    int64_t at_ms = look_at_clock(e, wall_ms, now) ? wall_ms - LAG_MS : INT64_MIN;
+    size_t n = choose_all(e, v, merge_gen, at_ms, gone, &none);
     if (none.cutoff_gen)
         save(e, none.cutoff_ms, none.cutoff_gen);
     else if (e->clock.saved_ms == INT64_MIN || now - e->clock.saved_ms >= SAVE_MS)
         save(e, v->cutoff_ms, v->cutoff_gen);
-    if (n)
+    if (n || none.cutoff_gen)
         rc = drop_files(e, &none, gone, n, err);
     pthread_mutex_unlock(&e->remove_mu);
     if (n && rc == 0)
@@ -360,6 +372,8 @@ int sto_retention__drop(struct sto_engine *e, struct ts_error *err)
         sto_ship__expired(e, v, gone, n);
     ts_free(gone);
     sto_engine_unpin(e, v);
+    if (rc == 0)
+        sto_evict__end(e);
     return rc;
 }
 

@@ -65,6 +65,9 @@ const char *sto_ship__misfit(struct sto_engine *e, const struct sto_sst_info *in
                              const struct sto_pick *pick);
 /** Count the points of files that retention has removed before they were shipped, and log them. gone: n numbers of files of v. */
 void sto_ship__expired(struct sto_engine *e, const struct sto_version *v, const uint64_t *gone, size_t n);
+/** Remove files whose points are before a time and were all shipped by now, as sto_engine_drop_shipped does; the clock is not asked. Errors of
+ * the manifest. Takes remove_mu. */
+int sto_ship__drop_before(struct sto_engine *e, int64_t before_ms, struct ts_error *err);
 /** Report counters of shipping, and the backlog of a pinned version; none without a remote store. */
 void sto_ship__stats(struct sto_engine *e, const struct sto_version *v,
                      void (*each)(void *arg, const char *name, uint64_t value), void *arg);

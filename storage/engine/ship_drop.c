@@ -10,11 +10,12 @@
  * drop when they delete nothing more. Inputs of a running merge stay too, since removing files does not wait
  * for it.
  *
- * Threads    a caller that waits (remove_mu)
+ * Threads    a caller that waits, the compact thread (remove_mu)
  */
 #include "base/time.h"
 #include "storage/engine/output.h"
 #include "storage/engine/retention.h"
+#include "storage/engine/ship.h"
 
 /* Was everything in the file shipped long enough ago, and are its points old enough? */
 static bool is_shipped(const struct sto_mark_list *shipped, struct sto_sst *sst, int64_t before_ms)
@@ -80,29 +81,18 @@ static bool hides(const struct sto_version *v, const bool *goes, size_t at)
     return false;
 }
 
-int sto_engine_drop_shipped(struct sto_engine *e, int64_t before_ms, struct ts_error *err)
+/* Remove the files whose points are before a time and are covered by these marks. remove_mu held. */
+static int drop(struct sto_engine *e, const struct sto_mark_list *shipped, int64_t before_ms,
+                struct ts_error *err)
 {
     struct sto_output none = {.e = e};
     size_t n = 0;
     int rc = 0;
-    if (e->opts.read_only)
-        return ts_error_set(err, TS_EINVAL, "%s is opened for reading only", e->dir);
-    struct sto_mark_list shipped;
-    pthread_mutex_lock(&e->remove_mu);
-    if (before_ms < ts_clock_ms() && !sto_retention__trusts_clock(e)) {
-        pthread_mutex_unlock(&e->remove_mu);
-        return 0;
-    }
-    rc = marks_before(e, before_ms, &shipped, err);
-    if (rc < 0) {
-        pthread_mutex_unlock(&e->remove_mu);
-        return rc;
-    }
     struct sto_version *v = sto_engine_pin(e);
     bool *goes = ts_xcalloc(v->n_ssts + 1, sizeof *goes), changed = true;
     uint64_t *gone = ts_xcalloc(v->n_ssts + 1, sizeof *gone);
     for (size_t i = 0; i < v->n_ssts; i++)
-        goes[i] = is_shipped(&shipped, v->ssts[i], before_ms) &&
+        goes[i] = is_shipped(shipped, v->ssts[i], before_ms) &&
                   !sto_output__is_taken(e, sto_sst_info(v->ssts[i])->file_no);
     while (changed) {
         changed = false;
@@ -120,10 +110,39 @@ int sto_engine_drop_shipped(struct sto_engine *e, int64_t before_ms, struct ts_e
         }
     if (n)
         rc = sto_output__commit(&none, gone, n, 0, err);
-    pthread_mutex_unlock(&e->remove_mu);
-    ts_free(shipped.marks);
     ts_free(goes);
     ts_free(gone);
     sto_engine_unpin(e, v);
+    return rc;
+}
+
+int sto_engine_drop_shipped(struct sto_engine *e, int64_t before_ms, struct ts_error *err)
+{
+    struct sto_mark_list shipped;
+    if (e->opts.read_only)
+        return ts_error_set(err, TS_EINVAL, "%s is opened for reading only", e->dir);
+    pthread_mutex_lock(&e->remove_mu);
+    if (before_ms < ts_clock_ms() && !sto_retention__trusts_clock(e)) {
+        pthread_mutex_unlock(&e->remove_mu);
+        return 0;
+    }
+    int rc = marks_before(e, before_ms, &shipped, err);
+    if (rc == 0) {
+        rc = drop(e, &shipped, before_ms, err);
+        ts_free(shipped.marks);
+    }
+    pthread_mutex_unlock(&e->remove_mu);
+    return rc;
+}
+
+int sto_ship__drop_before(struct sto_engine *e, int64_t before_ms, struct ts_error *err)
+{
+    pthread_mutex_lock(&e->remove_mu);
+    pthread_mutex_lock(&e->files_mu);
+    struct sto_mark_list shipped = present_marks(sto_manifest_state(e->manifest));
+    pthread_mutex_unlock(&e->files_mu);
+    int rc = drop(e, &shipped, before_ms, err);
+    ts_free(shipped.marks);
+    pthread_mutex_unlock(&e->remove_mu);
     return rc;
 }

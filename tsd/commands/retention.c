@@ -1,5 +1,5 @@
 /*
- * retention.c - tsd retention: list and change how long points are kept.
+ * retention.c - tsd retention: list and change how long points are kept, and how many bytes of them.
  *
  * Threads    the main thread
  * Not here   what a request answers (tsd/meta/retention.c)
@@ -69,6 +69,41 @@ static void print_rule(const json_t *row, size_t n, struct ts_buf *out)
         print_does(row, out);
 }
 
+/* "max_bytes 107374182400 (set)", and with explain what it does. */
+static void print_limit(const json_t *limit, struct ts_buf *out)
+{
+    const json_t *max_bytes = json_object_get(limit, "maxBytes"), *cutoff = json_object_get(limit, "cutoff");
+    const json_t *next = json_object_get(limit, "next");
+    const char *source = json_string_value(json_object_get(limit, "source"));
+    if (json_is_integer(max_bytes))
+        ts_buf_printf(out, "max_bytes %lld", (long long)json_integer_value(max_bytes));
+    else
+        ts_buf_str(out, "max_bytes none");
+    ts_buf_str(out, source && strcmp(source, "set") == 0 ? "\n" : " (configuration)\n");
+    if (json_object_get(limit, "bytes"))
+        ts_buf_printf(out, "    the store has %lld bytes, %lld of them in logs and names\n",
+                      (long long)json_integer_value(json_object_get(limit, "bytes")),
+                      (long long)json_integer_value(json_object_get(limit, "fixedBytes")));
+    if (json_is_integer(cutoff)) {
+        ts_buf_str(out, "    removed: points before ");
+        print_time(cutoff, out);
+        long long pending = (long long)json_integer_value(json_object_get(limit, "pendingBytes"));
+        if (pending)
+            ts_buf_printf(out, ", %lld bytes to be freed still", pending);
+        ts_buf_char(out, '\n');
+    }
+    if (json_is_integer(next)) {
+        ts_buf_str(out, "    next: points before ");
+        print_time(next, out);
+        ts_buf_printf(out, ", %lld bytes, in %lld s or more\n",
+                      (long long)json_integer_value(json_object_get(limit, "freedBytes")),
+                      (long long)json_integer_value(json_object_get(limit, "heldMs")) / 1000);
+    }
+    if (json_is_true(json_object_get(limit, "short")))
+        ts_buf_str(
+            out, "    the limit cannot be kept: what is left are logs, names, and points of the last hour\n");
+}
+
 /* --- the request --- */
 
 /* {"add":["cpu.* points=30d"],"at":0} */
@@ -78,6 +113,11 @@ static void print_body(const struct tsd_args *args, struct ts_buf *body)
     const char *at = tsd_args_get(args, "at"), *verb = args->words[0];
     ts_json_init(&j, body);
     ts_json_obj(&j);
+    if (strcmp(verb, "max-bytes") == 0) {
+        ts_json_member_str(&j, "maxBytes", args->words[1]);
+        ts_json_obj_end(&j);
+        return;
+    }
     ts_json_member_arr(&j, verb);
     if (strcmp(verb, "set") == 0) {
         for (size_t i = 1; i < args->n_words; i++)
@@ -96,9 +136,14 @@ static void print_body(const struct tsd_args *args, struct ts_buf *body)
     ts_json_obj_end(&j);
 }
 
+static bool is_limit(const struct tsd_args *args)
+{
+    return args->n_words && strcmp(args->words[0], "max-bytes") == 0;
+}
+
 static bool is_change(const struct tsd_args *args)
 {
-    return args->n_words && strcmp(args->words[0], "list") != 0;
+    return args->n_words && strcmp(args->words[0], "list") != 0 && !(args->n_words == 1 && is_limit(args));
 }
 
 static int retention_ask(struct tsd_meta_client *client, struct ts_buf *out, struct ts_error *err)
@@ -113,15 +158,19 @@ static int retention_ask(struct tsd_meta_client *client, struct ts_buf *out, str
     struct tsd_meta_client_req req = {
         .method = change ? "POST" : "GET", .path = "api/retention", .body = ts_buf_get(&body)};
     size_t n = 0;
-    if (tsd_args_has(args, "explain"))
+    if (tsd_args_has(args, "explain") || (is_limit(args) && !change))
         req.params[n++] = (struct qry_param){TS_SLICE_LIT("explain"), TS_SLICE_LIT("true")};
     if (dry_run)
         req.params[n++] = (struct qry_param){TS_SLICE_LIT("dry_run"), TS_SLICE_LIT("true")};
     int rc = tsd_meta_client_request(client, &req, &root, err);
     ts_buf_release(&body);
     const json_t *rules = json_object_get(root, "rules");
-    for (size_t i = 0; i < json_array_size(rules); i++)
+    for (size_t i = 0; i < json_array_size(rules) && !is_limit(args); i++)
         print_rule(json_array_get(rules, i), i + 1, out);
+    const json_t *limit = json_object_get(root, "limit");
+    if (limit && (is_limit(args) || json_is_integer(json_object_get(limit, "maxBytes")) ||
+                  json_is_integer(json_object_get(limit, "cutoff"))))
+        print_limit(limit, out);
     if (rc == 0 && dry_run)
         ts_buf_str(out, "nothing was changed (--dry-run)\n");
     json_decref(root);
@@ -133,8 +182,10 @@ int tsd_retention_run(const struct tsd_args *args)
     const char *verb = args->n_words ? args->words[0] : "list", *at = tsd_args_get(args, "at");
     char *end = NULL;
     if (strcmp(verb, "list") != 0 && strcmp(verb, "add") != 0 && strcmp(verb, "remove") != 0 &&
-        strcmp(verb, "set") != 0)
-        return tsd_usage_word(args, verb, "list add remove set");
+        strcmp(verb, "set") != 0 && !is_limit(args))
+        return tsd_usage_word(args, verb, "list add remove set max-bytes");
+    if (args->n_words > 2 && is_limit(args))
+        return tsd_usage(args, "max-bytes takes one size, as in 100G, or none, or default");
     if (args->n_words == 1 && (strcmp(verb, "add") == 0 || strcmp(verb, "remove") == 0))
         return tsd_usage(args, "%s takes a rule, as in 'cpu.*' host='web*' points=30d", verb);
     if (args->n_words == 1 &&

@@ -2,14 +2,16 @@
  * retention.c - requests about the rules of retention.
  *
  *   GET  /api/retention[?explain]      the rules in order, and what each does
- *   POST /api/retention[?dry_run]      {"add": ["cpu.* points=30d"], "at": 0}, {"remove": [...]} or {"set": [...]}
+ *   POST /api/retention[?dry_run]      {"add": ["cpu.* points=30d"], "at": 0}, {"remove": [...]}, {"set": [...]}, or
+ *                                      {"maxBytes": 1073741824}; "none" and "default" (what the configuration says) are values too
  *
  * Threads    see request.h
- * Not here   rules (storage/retain.h)
+ * Not here   rules (storage/retain.h), the limit of bytes (storage/max_bytes.h)
  */
 #include "tsd/meta/request.h"
 
 #include "base/cut.h"
+#include "storage/max_bytes.h"
 
 static void print_does(struct ts_json *j, const struct sto_expired *does)
 {
@@ -45,6 +47,35 @@ static void print_row(void *arg, const struct sto_retain_row *row)
     ts_json_obj_end(j);
 }
 
+static void print_time(struct ts_json *j, const char *name, int64_t ms)
+{
+    if (ms == STO_MIN_TS_MS)
+        ts_json_member_null(j, name);
+    else
+        ts_json_member_int(j, name, ms);
+}
+
+static void print_limit(struct ts_json *j, const struct sto_max_bytes *m, bool explain)
+{
+    ts_json_member_obj(j, "limit");
+    if (m->max_bytes)
+        ts_json_member_count(j, "maxBytes", m->max_bytes);
+    else
+        ts_json_member_null(j, "maxBytes");
+    ts_json_member_str(j, "source", m->is_set ? "set" : "max_bytes");
+    print_time(j, "cutoff", m->cutoff_ms);
+    if (explain) {
+        ts_json_member_count(j, "bytes", m->bytes);
+        ts_json_member_count(j, "fixedBytes", m->fixed_bytes);
+        ts_json_member_count(j, "pendingBytes", m->pending_bytes);
+        print_time(j, "next", m->next_ms);
+        ts_json_member_count(j, "freedBytes", m->freed_bytes);
+        ts_json_member_int(j, "heldMs", m->held_ms);
+        ts_json_member_bool(j, "short", m->is_short);
+    }
+    ts_json_obj_end(j);
+}
+
 /* Rules of a JSON array, a line each. */
 static int get_rules(const json_t *list, const char *name, struct ts_buf *out, struct ts_error *err)
 {
@@ -71,16 +102,33 @@ static int check_members(const json_t *root, struct ts_error *err)
     json_t *v;
     json_object_foreach((json_t *)(uintptr_t)root, key, v)
     {
-        if (strcmp(key, "add") && strcmp(key, "at") && strcmp(key, "remove") && strcmp(key, "set"))
+        if (strcmp(key, "add") && strcmp(key, "at") && strcmp(key, "remove") && strcmp(key, "set") &&
+            strcmp(key, "maxBytes"))
             return ts_error_set(err, TS_EINVAL,
                                 "Unknown member: %.64s (dry_run and explain are parameters of the URL)", key);
     }
     return 0;
 }
 
+/* A limit: a number of bytes, "10G", "none" or "default". */
+static int get_limit(const json_t *v, struct sto_max_bytes_call *call, struct ts_error *err)
+{
+    struct ts_slice text = {json_is_string(v) ? json_string_value(v) : "", json_string_length(v)};
+    call->what = ts_slice_is(text, "default") ? STO_MAX_BYTES_CONF : STO_MAX_BYTES_SET;
+    call->max_bytes = 0;
+    if (ts_slice_is(text, "default") || ts_slice_is(text, "none"))
+        return 0;
+    if (json_is_integer(v) && json_integer_value(v) > 0)
+        call->max_bytes = (uint64_t)json_integer_value(v);
+    else if (!json_is_string(v) || ts_num_parse_bytes(text, &call->max_bytes) < 0 || !call->max_bytes)
+        return ts_error_set(err, TS_EPARSE,
+                            "'maxBytes' must be a number of bytes, a text such as 100G, none or default");
+    return 0;
+}
+
 /* What a body says is to be done. */
-static int get_call(const json_t *root, struct sto_retain_call *call, struct ts_buf *text,
-                    struct ts_error *err)
+static int get_call(const json_t *root, struct sto_retain_call *call, struct sto_max_bytes_call *limit,
+                    struct ts_buf *text, struct ts_error *err)
 {
     static const struct {
         const char *name;
@@ -92,12 +140,17 @@ static int get_call(const json_t *root, struct sto_retain_call *call, struct ts_
         if (!list)
             continue;
         if (call->what != STO_RETAIN_LIST)
-            return ts_error_set(err, TS_EINVAL, "a request has one of 'add', 'remove' and 'set'");
+            return ts_error_set(err, TS_EINVAL, "a request has one of 'add', 'remove', 'set' and 'maxBytes'");
         call->what = kinds[i].what;
         TS_TRY(get_rules(list, kinds[i].name, text, err));
     }
+    const json_t *max_bytes = json_object_get(root, "maxBytes");
+    if (max_bytes && json_object_size(root) > 1)
+        return ts_error_set(err, TS_EINVAL, "a request has one of 'add', 'remove', 'set' and 'maxBytes'");
+    if (max_bytes)
+        return get_limit(max_bytes, limit, err);
     if (call->what == STO_RETAIN_LIST)
-        return ts_error_set(err, TS_EINVAL, "Missing 'add', 'remove' or 'set'");
+        return ts_error_set(err, TS_EINVAL, "Missing 'add', 'remove', 'set' or 'maxBytes'");
     const json_t *at = json_object_get(root, "at");
     if (at && call->what != STO_RETAIN_ADD)
         return ts_error_set(err, TS_EINVAL, "'at' belongs to 'add'");
@@ -119,13 +172,17 @@ int tsd_handle_retention(struct tsd_meta_req *a, struct ts_error *err)
     struct sto_retain_call call = {.dry_run = is_on(a, "dry_run"),
                                    .explain = is_on(a, "explain") || is_on(a, "dry_run"),
                                    .each = print_row};
+    struct sto_max_bytes_call limit = {.dry_run = call.dry_run, .explain = call.explain};
+    struct sto_max_bytes does;
     struct ts_buf text;
     struct ts_json j;
     json_t *root = NULL;
     if (a->method == TSD_POST)
         TS_TRY(tsd_meta_req_body(a, &root, err));
     ts_buf_init(&text, STO_RETAIN_TEXT_BYTES);
-    int rc = root ? get_call(root, &call, &text, err) : 0;
+    int rc = root ? get_call(root, &call, &limit, &text, err) : 0;
+    if (rc == 0)
+        rc = sto_max_bytes(a->store, &limit, &does, err);
     if (rc == 0) {
         tsd_meta_req_json(a, "", &j);
         ts_json_obj(&j);
@@ -133,6 +190,9 @@ int tsd_handle_retention(struct tsd_meta_req *a, struct ts_error *err)
         call.arg = &j;
         rc = sto_retain(a->store, &call, err);
         ts_json_arr_end(&j);
+        if (does.max_bytes || does.cutoff_ms > STO_MIN_TS_MS || limit.explain ||
+            limit.what != STO_MAX_BYTES_LIST)
+            print_limit(&j, &does, limit.explain);
         ts_json_obj_end(&j);
     }
     json_decref(root);

@@ -1,0 +1,268 @@
+/*
+ * evict.c - the work on the compact thread that keeps the store within max_bytes.
+ *
+ * Threads    evict.h
+ * Invariant  the cutoff is in DIR/QUOTA, and hides points, before a file or a row goes because of it
+ */
+#include "storage/engine/evict.h"
+
+#include "base/log.h"
+#include "base/time.h"
+#include "storage/bulk.h"
+#include "storage/engine/evict_pick.h"
+#include "storage/engine/output.h"
+#include "storage/engine/ship.h"
+
+#define EVEN_MS (2 * TS_DAY_MS) /* the bytes of files that span less count evenly for their time */
+
+/* What the store has on the disk. */
+struct use {
+    struct sto_evict_file *files; /* with points; owned */
+    size_t n;                     /* length */
+    uint64_t files_bytes;         /* of these */
+    uint64_t fixed_bytes;         /* of everything else */
+};
+
+/* --- measuring --- */
+
+struct names {
+    char **v; /* owned */
+    size_t n;
+};
+
+static int on_name(void *arg, const char *name)
+{
+    struct names *list = arg;
+    if (strcmp(name, "files") == 0 || strcmp(name, "wal") == 0 || strcmp(name, STO_BULK_DIR) == 0)
+        return 0;
+    list->v = ts_xrealloc(list->v, (list->n + 1) * sizeof *list->v);
+    list->v[list->n++] = ts_xstrdup(name);
+    return 0;
+}
+
+/* Bytes of the files that stand in a folder. What cannot be read, because it was just removed, counts nothing. */
+static uint64_t folder_bytes(struct sto_engine *e, const char *dir)
+{
+    struct names list = {NULL, 0};
+    uint64_t sum = 0;
+    (void)e->fs->list(e->fs, dir, on_name, &list, NULL);
+    for (size_t i = 0; i < list.n; i++) {
+        char *path = ts_fs_join(dir, list.v[i]);
+        struct ts_file *f;
+        uint64_t bytes = 0;
+        if (e->fs->open(e->fs, path, TS_OPEN_READ, &f, NULL) == 0) {
+            if (e->fs->size(f, &bytes, NULL) == 0)
+                sum += bytes;
+            (void)e->fs->close(f, NULL);
+        }
+        ts_free(path);
+        ts_free(list.v[i]);
+    }
+    ts_free(list.v);
+    return sum;
+}
+
+static void measure(struct sto_engine *e, const struct sto_version *v, struct use *out)
+{
+    *out = (struct use){.files = ts_xcalloc(v->n_ssts + 1, sizeof *out->files),
+                        .fixed_bytes = folder_bytes(e, e->dir) + folder_bytes(e, e->wal_dir)};
+    for (size_t i = 0; i < v->n_ssts; i++) {
+        const struct sto_sst_info *f = sto_sst_info(v->ssts[i]);
+        uint64_t bytes = sto_sst_disk_bytes(v->ssts[i]);
+        if (!f->n_points || sto_sst_broken(v->ssts[i])) {
+            out->fixed_bytes += bytes;
+            continue;
+        }
+        struct sto_evict_file *file = &out->files[out->n++];
+        file->max_ms = f->max_ms;
+        sto_spread_even(&file->spread, f->min_ms, f->max_ms, bytes);
+        out->files_bytes += bytes;
+    }
+}
+
+/* Look more closely at the files that span long times. An index that cannot be read leaves its file as it is. */
+static void look_closely(const struct sto_version *v, struct use *use)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < v->n_ssts; i++) {
+        const struct sto_sst_info *f = sto_sst_info(v->ssts[i]);
+        if (!f->n_points || sto_sst_broken(v->ssts[i]))
+            continue;
+        if (f->max_ms - f->min_ms > EVEN_MS)
+            (void)sto_spread_of(v->ssts[i], &use->files[n].spread, NULL);
+        n++;
+    }
+}
+
+static struct sto_evict_pick pick(const struct sto_engine *e, const struct use *use, uint64_t max_bytes)
+{
+    const struct sto_evict_opts opts = {
+        .max_bytes = max_bytes,
+        .fixed_bytes = use->fixed_bytes,
+        .from_ms = sto_quota_cutoff_ms(e->owner.quota),
+        .last_ms = (int64_t)sto_hour(ts_clock_ms() - TS_HOUR_MS) * TS_HOUR_MS, /* what is put now stays */
+    };
+    return sto_evict_pick(&opts, use->files, use->n);
+}
+
+/* --- removing --- */
+
+static int raise_cutoff(struct sto_engine *e, const struct sto_evict_pick *p, uint64_t max_bytes,
+                        struct ts_error *err)
+{
+    if (e->opts.remote)
+        return sto_ship__drop_before(e, p->cutoff_ms, err);
+    TS_TRY(sto_quota_raise(e->owner.quota, p->cutoff_ms, err));
+    struct ts_civil c = ts_civil_from_ms(NULL, p->cutoff_ms);
+    atomic_fetch_add_explicit(&e->evict.n_cutoffs, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&e->evict.freed_bytes, p->freed_bytes, memory_order_relaxed);
+    ts_log(TS_LOG_INFO,
+           "the store exceeds max_bytes=%llu: points before %04lld-%02d-%02d %02d:00 UTC are removed, "
+           "which frees about bytes=%llu",
+           (unsigned long long)max_bytes, (long long)c.year, c.month, c.day, c.hour,
+           (unsigned long long)p->freed_bytes);
+    return 0;
+}
+
+static void evict(struct sto_engine *e, const struct sto_version *v, struct use *use, uint64_t max_bytes)
+{
+    static struct ts_log_limit failed, short_of;
+    struct ts_error why = {0};
+    look_closely(v, use);
+    struct sto_evict_pick p = pick(e, use, max_bytes);
+    bool higher = p.cutoff_ms > sto_quota_cutoff_ms(e->owner.quota);
+    atomic_store_explicit(&e->evict.is_short, !p.enough, memory_order_relaxed);
+    if (!p.enough)
+        ts_log_limited(
+            &short_of, TS_LOG_WARN,
+            "the store cannot be kept within max_bytes=%llu: bytes=%llu are not points that could be "
+            "removed",
+            (unsigned long long)max_bytes, (unsigned long long)p.left_bytes);
+    if (higher && raise_cutoff(e, &p, max_bytes, &why) < 0)
+        ts_log_limited(&failed, TS_LOG_WARN, "the store exceeds max_bytes, and nothing is removed: %s",
+                       why.text);
+}
+
+void sto_evict__look(struct sto_engine *e)
+{
+    struct sto_quota *q = e->owner.quota;
+    uint64_t max_bytes = q && !e->opts.read_only ? sto_quota_max_bytes(q) : 0;
+    struct use use;
+    if (!max_bytes) {
+        atomic_store_explicit(&e->evict.is_over, false, memory_order_relaxed);
+        atomic_store_explicit(&e->evict.is_short, false, memory_order_relaxed);
+        return;
+    }
+    struct sto_version *v = sto_engine_pin(e);
+    measure(e, v, &use);
+    uint64_t bytes = use.files_bytes + use.fixed_bytes;
+    atomic_store_explicit(&e->evict.bytes, bytes, memory_order_relaxed);
+    atomic_store_explicit(&e->evict.is_over, bytes > max_bytes, memory_order_relaxed);
+    if (bytes <= max_bytes)
+        atomic_store_explicit(&e->evict.is_short, false, memory_order_relaxed);
+    else if (sto_quota_held_ms(q) == 0)
+        evict(e, v, &use, max_bytes);
+    ts_free(use.files);
+    sto_engine_unpin(e, v);
+}
+
+int64_t sto_evict__least_ms(const struct sto_engine *e)
+{
+    return e->owner.quota ? sto_quota_cutoff_ms(e->owner.quota) : STO_MIN_TS_MS;
+}
+
+bool sto_evict__is_on(const struct sto_engine *e)
+{
+    return e->owner.quota && (sto_quota_max_bytes(e->owner.quota) || sto_evict__least_ms(e) > STO_MIN_TS_MS);
+}
+
+/* Does the cutoff of the manifest hide all that this one hides in files? */
+static bool is_covered(const struct sto_version *v, int64_t least_ms)
+{
+    for (size_t i = 0; i < v->n_ssts; i++) {
+        const struct sto_sst_info *f = sto_sst_info(v->ssts[i]);
+        if (f->n_points && f->min_ms < least_ms && (f->gen_hi >= v->cutoff_gen || least_ms > v->cutoff_ms))
+            return false;
+    }
+    return true;
+}
+
+void sto_evict__end(struct sto_engine *e)
+{
+    static struct ts_log_limit limit;
+    struct sto_quota *q = e->owner.quota;
+    struct ts_error why = {0};
+    int64_t least_ms = sto_evict__least_ms(e);
+    if (!q || e->opts.read_only || sto_quota_max_bytes(q) || least_ms == STO_MIN_TS_MS)
+        return;
+    if (sto_flush__all(e, &why) < 0) {
+        ts_log_limited(&limit, TS_LOG_WARN, "the cutoff of max_bytes stays until a flush succeeds: %s",
+                       why.text);
+        return;
+    }
+    struct sto_version *v = sto_engine_pin(e);
+    if (is_covered(v, least_ms) && sto_quota_clear(q, &why) < 0)
+        ts_log_limited(&limit, TS_LOG_WARN, "the cutoff of max_bytes stays: %s", why.text);
+    sto_engine_unpin(e, v);
+}
+
+void sto_evict__wear(struct sto_engine *e, const struct sto_version *v, struct sto_pick_wear *out)
+{
+    bool over = atomic_load_explicit(&e->evict.is_over, memory_order_relaxed);
+    for (size_t i = 0; sto_evict__is_on(e) && i < v->n_ssts; i++) {
+        const struct sto_sst_info *f = sto_sst_info(v->ssts[i]);
+        if (!f->n_points || sto_sst_broken(v->ssts[i]) || f->gen_hi >= v->cutoff_gen ||
+            f->min_ms >= v->cutoff_ms)
+            continue;
+        double part = f->max_ms < v->cutoff_ms
+                          ? 1
+                          : (double)(v->cutoff_ms - f->min_ms) / ((double)(f->max_ms - f->min_ms) + 1);
+        uint64_t n_dead = out[i].n_dead + (uint64_t)((double)f->n_points * part);
+        int64_t since_ms = over ? 0 : ts_clock_ms(); /* 0: long enough ago to be written at once */
+        out[i].n_dead = n_dead < f->n_points ? n_dead : f->n_points;
+        out[i].since_ms = since_ms < out[i].since_ms ? since_ms : out[i].since_ms;
+    }
+}
+
+/* --- what there is to say --- */
+
+int sto_engine_evicts(struct sto_engine *e, uint64_t max_bytes, struct sto_evicts *out, struct ts_error *err)
+{
+    struct sto_quota *q = e->owner.quota;
+    struct use use;
+    *out = (struct sto_evicts){.cutoff_ms = STO_MIN_TS_MS, .next_ms = STO_MIN_TS_MS};
+    if (!q)
+        return ts_error_set(err, TS_EINVAL, "the store has no limit of bytes");
+    struct sto_version *v = sto_engine_pin(e);
+    measure(e, v, &use);
+    look_closely(v, &use);
+    out->bytes = use.files_bytes + use.fixed_bytes;
+    out->fixed_bytes = use.fixed_bytes;
+    out->cutoff_ms = sto_quota_cutoff_ms(q);
+    out->held_ms = sto_quota_held_ms(q);
+    uint64_t dead = use.files_bytes - sto_evict_left(use.files, use.n, out->cutoff_ms);
+    out->pending_bytes = dead;
+    if (max_bytes && out->bytes > max_bytes) {
+        struct sto_evict_pick p = pick(e, &use, max_bytes);
+        out->next_ms = p.cutoff_ms > out->cutoff_ms ? p.cutoff_ms : STO_MIN_TS_MS;
+        out->freed_bytes = p.freed_bytes;
+        out->is_short = !p.enough;
+    }
+    ts_free(use.files);
+    sto_engine_unpin(e, v);
+    return 0;
+}
+
+void sto_evict__stats(struct sto_engine *e, void (*each)(void *arg, const char *name, uint64_t value),
+                      void *arg)
+{
+    int64_t cutoff_ms = sto_evict__least_ms(e);
+    uint64_t max_bytes = e->owner.quota ? sto_quota_max_bytes(e->owner.quota) : 0;
+    each(arg, "quota.max_bytes", max_bytes);
+    each(arg, "quota.bytes", max_bytes ? atomic_load(&e->evict.bytes) : 0);
+    each(arg, "quota.exceeded", atomic_load(&e->evict.is_over));
+    each(arg, "quota.short", atomic_load(&e->evict.is_short));
+    each(arg, "quota.cutoffs", atomic_load(&e->evict.n_cutoffs));
+    each(arg, "quota.freed_bytes", atomic_load(&e->evict.freed_bytes));
+    each(arg, "quota.cutoff_s", cutoff_ms > 0 ? (uint64_t)cutoff_ms / 1000 : 0);
+}

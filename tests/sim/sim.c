@@ -147,6 +147,8 @@ static void run(uint64_t seed, unsigned n_steps, bool verbose)
         printf("bulk loads: %llu were taken, %llu of them replaced, %llu more in a crash\n",
                (unsigned long long)s->bulk.n_taken, (unsigned long long)s->bulk.n_replaced,
                (unsigned long long)s->bulk.n_kept);
+    if (verbose && s->n_cutoffs)
+        printf("limit of bytes: %llu cutoffs\n", (unsigned long long)s->n_cutoffs);
     if (verbose)
         printf(
             "seed %llu: %u steps, %llu operations (%llu lost rightly), %llu ends, %llu faults, %llu played "

@@ -13,7 +13,8 @@
  * before what was confirmed; everything before this run must be there.
  *
  * Seeds above SIM_REMOTE_SEED have a remote store, which fails and to which another writer writes as well. Those above SIM_BULK_SEED
- * have bulk loads instead, and those above SIM_TOTAL_SEED kept totals too.
+ * have bulk loads instead, and those above SIM_TOTAL_SEED kept totals too, and those above SIM_QUOTA_SEED a
+ * limit of bytes.
  *
  * Threads    one
  * Not here   the plain model of points (tests/model/reference.h), the file system (tests/faults/faultfs.h)
@@ -43,6 +44,7 @@
 #define SIM_REMOTE_SEED 1000000ull /* seeds above it have a remote store; the others keep their meaning */
 #define SIM_BULK_SEED   2000000ull /* seeds above it have bulk loads and no remote store */
 #define SIM_TOTAL_SEED  3000000ull /* seeds above it have kept totals, and bulk loads */
+#define SIM_QUOTA_SEED  4000000ull /* seeds above it have a limit of bytes, kept totals, and bulk loads */
 #define SIM_OTHER_MS    777        /* thousandths of the times of which only the other writer puts points */
 
 /* A numbered increment, on its way. */
@@ -230,6 +232,7 @@ struct sim {
     bool clock_steps;     /* the wall clock is often set, by days */
     struct sim_clock clock;
     bool clean; /* the next opening comes after a clean end, which has written down what the clock did */
+    int64_t cutoff_ms;  /* of max_bytes, as the store said it last; points before it are in no answer */
     int64_t horizon_ms; /* points before it may be dropped by retention */
 
     /* faults */
@@ -272,7 +275,7 @@ struct sim {
 
     /* what was done, for the report */
     uint64_t n_ops, n_crashes, n_checks, n_played, n_faults, n_lost, n_summaries, n_days, n_points,
-        n_forgotten, n_names_forgotten, n_total_hours;
+        n_forgotten, n_names_forgotten, n_total_hours, n_cutoffs;
 };
 
 /* sim.c */
@@ -301,6 +304,16 @@ void sim_fault_over(struct sim *s);
 void sim_totals_change(struct sim *s);
 /** Compare what they answer with the model. */
 void sim_check_totals(struct sim *s);
+
+/* sim_quota.c */
+/** Options of the next opening. */
+void sim_quota_vary(struct sim *s);
+/** Change the limit of bytes. */
+void sim_quota_change(struct sim *s);
+/** Before a snapshot is taken, or names are looked at: hear which points the limit has cut off. */
+void sim_quota_see(struct sim *s);
+/** What is older has expired or is cut off, and in no answer. */
+int64_t sim_expired_ms(const struct sim *s);
 
 /* sim_ops.c: what is done */
 void sim_step(struct sim *s);

@@ -32,12 +32,6 @@ static void answer_add(struct answer *a, const struct sto_row *row)
                                  .ms = (row->cells->meta[i] & STO_META_MS) != 0};
 }
 
-/* What is older is expired, and in no answer. */
-static int64_t expired_before(const struct sim *s)
-{
-    return s->opts.retention_ms ? s->now_ms - s->opts.retention_ms : STO_MIN_TS_MS;
-}
-
 /* With a remote store: may a point have this value though the model says something else? What retention drops here before it was shipped
  * uncovers what was shipped before; and what was lost in a crash may have been shipped. */
 static bool is_excused(const struct sim *s, unsigned i, const struct t_ref_point *p)
@@ -60,7 +54,7 @@ static bool is_excused(const struct sim *s, unsigned i, const struct t_ref_point
 static bool same(struct sim *s, unsigned i, const struct answer *a, int64_t from, int64_t to, char why[200])
 {
     struct t_ref_point *want;
-    from = from < expired_before(s) ? expired_before(s) : from;
+    from = from < sim_expired_ms(s) ? sim_expired_ms(s) : from;
     size_t n = t_ref_scan(s->ref, i, from, to, &want), k = 0, j = 0;
     bool good = true;
     while (good && (k < n || j < a->n)) {
@@ -195,6 +189,7 @@ static bool ask_metric(struct sim *s, struct sto_snap *snap, const struct sto_se
 static bool ask(struct sim *s, uint64_t mask, int64_t from, int64_t to, struct answer out[SIM_SERIES])
 {
     const struct sto_series *list[SIM_SERIES];
+    sim_quota_see(s);
     struct sto_snap *snap = sto_snap_take(s->st);
     bool good = true;
     memset(out, 0, SIM_SERIES * sizeof *out);
@@ -204,7 +199,7 @@ static bool ask(struct sim *s, uint64_t mask, int64_t from, int64_t to, struct a
             good = ask_metric(s, snap, list, n, from, to, out);
     }
     sto_snap_release(snap);
-    int64_t lo = from < expired_before(s) ? expired_before(s) : from;
+    int64_t lo = from < sim_expired_ms(s) ? sim_expired_ms(s) : from;
     for (unsigned i = 0; s->remote.store && i < s->n_series && good; i++)
         if (mask >> i & 1)
             out[i].n = sim_remote_others(s, i, out[i].v, out[i].n, s->series[i].h ? lo : INT64_MAX, to);
@@ -249,7 +244,8 @@ static void check_summary(struct sim *s, unsigned i, const struct sto_row *row, 
 static void check_hours(struct sim *s, unsigned i, int64_t from, int64_t to)
 {
     const struct sto_series *h = sim_resolve(s, i, false);
-    if (!h || from < s->horizon_ms || from < expired_before(s))
+    sim_quota_see(s);
+    if (!h || from < s->horizon_ms || from < sim_expired_ms(s))
         return;
     uint8_t *whole = ts_xmalloc((size_t)((to - from) / TS_HOUR_MS + 2));
     memset(whole, 1, (size_t)((to - from) / TS_HOUR_MS + 2));
@@ -317,7 +313,7 @@ static size_t compared(const struct sim *s, struct t_ref_point *v, size_t n, int
 {
     size_t left = 0;
     for (size_t k = 0; k < n; k++)
-        if (v[k].ts_ms >= s->horizon_ms && v[k].ts_ms >= expired_before(s) &&
+        if (v[k].ts_ms >= s->horizon_ms && v[k].ts_ms >= sim_expired_ms(s) &&
             sto_hour(v[k].ts_ms) < open_hour)
             v[left++] = v[k];
     return left;

@@ -58,7 +58,7 @@ void sim_forget_configure(struct sim *s)
 static bool may_have_points(const struct sim *s, unsigned i)
 {
     struct t_ref_point *v = NULL;
-    int64_t from = s->opts.retention_ms ? s->now_ms - s->opts.retention_ms : STO_MIN_TS_MS;
+    int64_t from = sim_expired_ms(s);
     from = s->horizon_ms > from ? s->horizon_ms : from;
     size_t n = t_ref_scan(s->ref, i, from, STO_MAX_TS_MS, &v);
     ts_free(v);
@@ -196,6 +196,7 @@ static void run_pass(struct sim *s)
     sto_catalog_forget_on_step(cat, step, s);
     int rc = sto_store_pump_forget(s->st, &err);
     sim_arrive_all(s);
+    sim_quota_see(s);
     for (unsigned i = 0; i < s->n_series; i++)
         s->series[i].h = NULL;
     s->unfinished |= rc < 0;

@@ -55,7 +55,7 @@ void sim_configure(struct sim *s)
     t_faultfs_set_writeback(s->f, sim_chance(s, 50) ? 0 : (unsigned)sim_rnd(s, 400));
     s->hook_pct = sim_chance(s, 30) ? 0 : (unsigned)sim_rnd(s, 40);
     s->now_ms = SIM_T0 + (int64_t)sim_rnd(s, 3600) * 1000;
-    s->horizon_ms = STO_MIN_TS_MS;
+    s->horizon_ms = s->cutoff_ms = STO_MIN_TS_MS;
     ts_clock_set_fake(s->now_ms);
     ts_clock_set_fake_mono(1000000000);
     t_faultfs_set_hook(s->f, sim_hook, s);
@@ -84,6 +84,7 @@ static void vary(struct sim *s)
     s->opts.index_page_blocks = (uint32_t)some_limit(s, 1, 4); /* files here have few blocks */
     s->opts.index_cache_bytes = (size_t)some_limit(s, 1, 2000);
     s->opts.index_late = sim_chance(s, 50);
+    sim_quota_vary(s);
 }
 
 /* --- faults --- */

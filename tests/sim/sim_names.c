@@ -156,7 +156,7 @@ void sim_rename(struct sim *s)
 static bool has_points(const struct sim *s, unsigned i)
 {
     struct t_ref_point *v = NULL;
-    int64_t from = s->opts.retention_ms ? s->now_ms - s->opts.retention_ms : STO_MIN_TS_MS;
+    int64_t from = sim_expired_ms(s);
     from = s->horizon_ms > from ? s->horizon_ms : from;
     size_t n = s->series[i].safe ? 0 : t_ref_scan(s->ref, i, from, STO_MAX_TS_MS, &v);
     ts_free(v);
@@ -214,6 +214,7 @@ static void check_name(struct sim *s, int kind, unsigned i, const char *when)
 void sim_check_names(struct sim *s, const char *when)
 {
     s->unfinished = false;
+    sim_quota_see(s);
     for (unsigned i = 0; i < s->n_series; i++)
         s->series[i].h = NULL;
     for (unsigned i = 0; i < s->n_names[STO_UID_METRIC]; i++)

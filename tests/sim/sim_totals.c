@@ -108,7 +108,7 @@ static void check_metric(struct sim *s, struct sto_snap *snap, const struct sto_
     uint8_t wanted[HOURS];
     struct sto_total_scan *scan = NULL;
     struct ts_error err = {0};
-    int64_t expired_ms = s->opts.retention_ms ? s->now_ms - s->opts.retention_ms : STO_MIN_TS_MS;
+    int64_t expired_ms = sim_expired_ms(s);
     struct sto_total_spec spec = {.total = *total,
                                   .series = series,
                                   .n_series = n,
@@ -138,6 +138,7 @@ void sim_check_totals(struct sim *s)
     struct sto_total_ids totals[STO_TOTALS_MAX];
     if (s->seed <= SIM_TOTAL_SEED)
         return;
+    sim_quota_see(s);
     struct sto_snap *snap = sto_snap_take(s->st);
     size_t n_totals = sto_snap_totals(snap, totals);
     for (size_t t = 0; t < n_totals; t++) {

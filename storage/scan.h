@@ -36,7 +36,9 @@ struct sto_scan_spec {
      * not NULL). Bytes up to the hour of to_ms */
     const uint8_t *days;
     bool needs_sum; /* return the points where a summary has no sum (sto_summary.has_sum) */
-    bool final;     /* see sto_merge_cells; true for queries */
+    bool
+        sums_only; /* counts and sums suffice: summaries may be returned as runs (struct sto_run). Set with needs_sum */
+    bool final; /* see sto_merge_cells; true for queries */
     /* series == NULL: only hours lo <= h < hi; hi INT32_MAX = no upper bound; both 0 = all */
     int32_t cut_hour_lo, cut_hour_hi;
     const struct sto_key *after; /* series == NULL: only rows of files after this one; NULL = all */
@@ -84,6 +86,15 @@ struct sto_scan_spec {
     bool must_go_on;
 };
 
+/* Summaries of hours or days of one series that follow each other: of each only how many points it has and what they add up to. */
+struct sto_run {
+    size_t n;                   /* summaries, at least 1 */
+    const struct sto_key *keys; /* [n] the first hour of each, ascending */
+    const int64_t *counts;      /* [n] points */
+    const __int128 *sums;       /* [n] as in struct sto_summary */
+    bool is_int;                /* the values of all are integers */
+};
+
 /* One row of the result. */
 struct sto_row {
     struct sto_key key; /* its series and hour */
@@ -94,6 +105,8 @@ struct sto_row {
     const struct sto_summary *sum;
     /* otherwise the points within from_ms..to_ms, n >= 1; borrowed until the next call */
     const struct sto_cells *cells;
+    /* with spec->sums_only: several rows as one, of which this is the first; sum and cells are NULL then. Borrowed until the next call */
+    const struct sto_run *run;
 };
 
 /* A running scan: the merge of its sources. */

@@ -69,6 +69,9 @@ struct qry_acc_ops {
      * only hours with has_sum. */
     void (*add_hour)(void *st, const struct qry_hour *h);
     bool needs_sum;
+    /* Add n >= 1 whole hours or days, of which only the numbers of points and their sums are known (as in struct qry_hour); integers or doubles. NULL: more is
+     * needed. */
+    void (*add_sums)(void *st, const int64_t *counts, const __int128 *sums, size_t n, bool is_int);
     /* add_hour may be given the points of several series as one hour: neither their order nor first and last one matter */
     bool of_groups;
     /* Reserve memory for n more values, and for those of the state from (may be NULL), before they are added;

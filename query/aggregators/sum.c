@@ -54,6 +54,20 @@ static void sum_add_hour(void *p, const struct qry_hour *h)
     st->dbl = true;
 }
 
+static void sum_add_sums(void *p, const int64_t *counts, const __int128 *sums, size_t n, bool is_int)
+{
+    struct sum_state *st = p;
+    for (size_t k = 0; k < n; k++)
+        st->n += (uint64_t)counts[k];
+    for (size_t k = 0; k < n && is_int; k++)
+        st->i += sums[k];
+    for (size_t k = 0; k < n && !is_int; k++) {
+        struct ts_xsum x = {.fix = sums[k]};
+        ts_xsum_merge(&st->x, &x);
+        st->dbl = true;
+    }
+}
+
 static void sum_merge(void *p, const void *q)
 {
     struct sum_state *st = p;
@@ -112,8 +126,8 @@ static void sum_reset(void *p)
 #define SUM_ACC(done_fn)                                                                                     \
     {                                                                                                        \
         .state_bytes = sizeof(struct sum_state), .add_f64 = sum_add_f64, .add_i64 = sum_add_i64,             \
-        .add_hour = sum_add_hour, .needs_sum = true, .of_groups = true, .merge = sum_merge, .done = done_fn, \
-        .reset = sum_reset                                                                                   \
+        .add_hour = sum_add_hour, .needs_sum = true, .add_sums = sum_add_sums, .of_groups = true,            \
+        .merge = sum_merge, .done = done_fn, .reset = sum_reset                                              \
     }
 const struct qry_acc_ops qry_acc_sum = SUM_ACC(sum_done);
 const struct qry_acc_ops qry_acc_avg = SUM_ACC(avg_done);

@@ -110,8 +110,10 @@ void *qry_cellset_state(struct qry_cellset *s, uint32_t group, size_t cell, stru
         p->no = no;
         s->n++;
     }
-    unsigned n = (unsigned)__builtin_popcount(p->used),
-             i = (unsigned)__builtin_popcount(p->used & ((1u << k) - 1));
+    uint32_t below = (1u << k) - 1;
+    if ((p->used & below) == below && p->used >> k & 1) /* the usual case, without counting bits */
+        return p->states + k * bytes;
+    unsigned n = (unsigned)__builtin_popcount(p->used), i = (unsigned)__builtin_popcount(p->used & below);
     unsigned char *st = p->states + i * bytes;
     if (p->used >> k & 1)
         return st;

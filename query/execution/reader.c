@@ -71,7 +71,7 @@ static int next(struct reader *r, struct sto_row *out, struct ts_error *err)
             return rc;
         if (rc == 0)
             return report(r, err);
-        uint64_t n = out->cells ? out->cells->n : 1;
+        uint64_t n = out->run ? out->run->n : out->cells ? out->cells->n : 1;
         r->n_points += n;
         r->r->n_points += n;
         r->r->n_rows++;
@@ -258,6 +258,7 @@ int qry_read(struct qry_reading *r, struct ts_error *err)
                                    /* conditions may need the points of a summary, and a day has too many */
                                    .days = r->where && r->where->n ? NULL : r->days,
                                    .needs_sum = r->needs_sum,
+                                   .sums_only = r->sums_only && !(r->where && r->where->n),
                                    .final = true,
                                    .look = look,
                                    .look_arg = r->budget,

@@ -65,6 +65,26 @@ static int add_hour(struct piece *pc, uint32_t group, int64_t start_ms, const st
     return 0;
 }
 
+/* Add the summaries of a run to their cells. */
+static int add_run(struct piece *pc, const struct sto_run *run, struct ts_error *err)
+{
+    const struct qry_cells *cells = &pc->t->cells;
+    for (size_t i = 0, e; i < run->n; i = e) {
+        pc->at = qry_cells_find(cells, pc->at, run->keys[i].hour * TS_HOUR_MS);
+        int64_t end = qry_stretch_end(cells, pc->at);
+        void *st = qry_cellset_state(pc->set, pc->group, cells->stretch[pc->at].cell, err);
+        if (!st)
+            return qry_memory_code(err);
+        if (run->keys[run->n - 1].hour * TS_HOUR_MS < end)
+            e = run->n;
+        else
+            for (e = i + 1; run->keys[e].hour * TS_HOUR_MS < end;)
+                e++;
+        pc->t->ops->add_sums(st, run->counts + i, run->sums + i, e - i, run->is_int);
+    }
+    return 0;
+}
+
 /* Add one row to its cells. */
 static int add_row(void *arg, const struct sto_row *row, struct ts_error *err)
 {
@@ -72,6 +92,8 @@ static int add_row(void *arg, const struct sto_row *row, struct ts_error *err)
     const struct qry_cells *cells = &pc->t->cells;
     struct qry_feed *feed = &pc->feed;
     int64_t base = row->key.hour * TS_HOUR_MS;
+    if (row->run)
+        return add_run(pc, row->run, err);
     if (row->sum) {
         struct qry_hour h;
         qry_feed_hour(row, &h);
@@ -103,6 +125,7 @@ static int read_piece(void *arg, size_t i, struct ts_error *err)
     rd.series += pc.first;
     rd.n = p->n - pc.first < p->chunk ? p->n - pc.first : p->chunk;
     rd.needs_sum = t->ops->needs_sum;
+    rd.sums_only = t->ops->add_sums != NULL;
     rd.where = &p->spec->where;
     rd.begin = begin_series;
     rd.row = add_row;

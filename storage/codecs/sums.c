@@ -42,6 +42,9 @@ enum flag {
     FLAG_NEAR = 16,   /* COL_QUOT is used */
 };
 #define FLAG_EXP_SHIFT 8
+/* What sums, averages and counts do not need: first and last point, and the largest value. */
+static const enum col late_cols[] = {COL_FIRST_OFF, COL_LAST_OFF, COL_FIRST, COL_LAST, COL_MAX};
+#define LATE (sizeof late_cols / sizeof *late_cols)
 
 struct sto_sums_enc {
     int64_t col[COLS][STO_SUMS_ROWS]; /* of the open block */
@@ -56,12 +59,17 @@ struct sto_sums_enc {
 struct sto_sums_dec {
     /* memory of the decoder and all its buffers; must be the first member (memory_int.h) */
     struct sto_dec_memory memory;
-    int64_t col[COLS][STO_SUMS_ROWS];  /* of the open block */
-    struct sto_key key[STO_SUMS_ROWS]; /* its keys */
-    uint32_t n;                        /* rows */
-    int64_t hours;                     /* most hours of a row */
-    struct sto_unpack pack;            /* columns of the open block */
-    struct sto_zip zip;                /* inflates it */
+    int64_t col[COLS][STO_SUMS_ROWS];    /* of the open block */
+    struct sto_key key[STO_SUMS_ROWS];   /* its keys */
+    uint32_t n;                          /* rows */
+    int64_t hours;                       /* most hours of a row */
+    struct sto_unpack pack;              /* columns of the open block */
+    struct sto_seq late[LATE];           /* columns that are decoded when they are first needed */
+    struct sto_unpack_pos late_at[LATE]; /* where they begin */
+    enum { LATE_NOT, LATE_GOT, LATE_BAD } late_state; /* LATE_BAD: they make no sense */
+    bool same_head;     /* flags and kinds of all rows are those of the first one */
+    bool no_high;       /* COL_HIGH is 0 in all rows */
+    struct sto_zip zip; /* inflates it */
 };
 
 /* Pool of unused decoders with their buffers. */
@@ -267,32 +275,27 @@ const struct sto_key *sto_sums_dec_key(const struct sto_sums_dec *d, uint32_t i)
 /* Compute the keys of all rows from their differences; false if they are out of range or not ascending. */
 static bool place_keys(struct sto_sums_dec *d, uint32_t n, struct sto_key first)
 {
-    const int64_t far = 1ll << 33;
-    struct sto_key at = first;
+    const uint64_t far = 1ull << 33;
+    int64_t metric = first.metric, series = first.series, hour = first.hour;
+    bool bad = false;
     d->key[0] = first;
     for (uint32_t i = 1; i < n; i++) {
-        int64_t metric = d->col[COL_METRIC][i], series = d->col[COL_SERIES][i], hour = d->col[COL_HOUR][i];
-        if (metric < 0 || metric > far || series < 0 || series > far || hour < -far || hour > far)
-            return false;
-        series += metric ? 0 : at.series;
-        metric += at.metric;
-        hour += at.hour;
-        if (metric > UINT32_MAX || series > UINT32_MAX || hour != (int32_t)hour)
-            return false;
+        int64_t m = d->col[COL_METRIC][i], s = d->col[COL_SERIES][i], h = d->col[COL_HOUR][i];
+        bad |= (uint64_t)m > far || (uint64_t)s > far || (uint64_t)h + far > 2 * far;
+        /* of bad differences nothing is added, so that nothing overflows */
+        m = bad ? 0 : m;
+        series = (m ? 0 : series) + (bad ? 0 : s);
+        metric += m;
+        hour += bad ? 0 : h;
+        bad |= metric > UINT32_MAX || series > UINT32_MAX || hour != (int32_t)hour || (!m && !s && h <= 0);
         d->key[i] = (struct sto_key){(uint32_t)metric, (uint32_t)series, (int32_t)hour};
-        if (sto_key_cmp(&at, &d->key[i]) >= 0)
-            return false;
-        at = d->key[i];
     }
-    return true;
+    return !bad;
 }
 
-/* Check what sto_sums_dec_get relies on. */
-static bool row_valid(const struct sto_sums_dec *d, uint32_t i)
+/* Are flags and kinds of a row valid? */
+static bool head_valid(int64_t flags, int64_t kinds)
 {
-    int64_t flags = d->col[COL_FLAGS][i], kinds = d->col[COL_KINDS][i];
-    int64_t most = d->hours ? d->hours * TS_HOUR_MS : UINT32_MAX,
-            last = d->hours ? (flags & FLAG_SECONDS ? d->hours * 3600 : most) - 1 : 0;
     if (flags == 0)
         return true;
     if (!(flags & FLAG_HAS) || flags < 0 || flags >> FLAG_EXP_SHIFT > 18 || kinds < 0 || kinds >> 28)
@@ -303,8 +306,81 @@ static bool row_valid(const struct sto_sums_dec *d, uint32_t i)
             (flags & FLAG_INT ? kind != TS_NUM_INT : kind != TS_NUM_DEC && kind != TS_NUM_RAW))
             return false;
     }
-    int64_t n = d->col[COL_N][i], a = d->col[COL_FIRST_OFF][i], b = d->col[COL_LAST_OFF][i];
-    return n >= 1 && n <= most && a >= 0 && a <= last && b >= 0 && b <= last - a;
+    return true;
+}
+
+/* Check what sto_sums_dec_get relies on, but for the columns that are decoded later. */
+static bool rows_valid(const struct sto_sums_dec *d, uint32_t n)
+{
+    const int64_t *flags = d->col[COL_FLAGS], *kinds = d->col[COL_KINDS], *count = d->col[COL_N];
+    uint64_t most = d->hours ? (uint64_t)d->hours * TS_HOUR_MS : UINT32_MAX;
+    bool bad = !head_valid(flags[0], kinds[0]);
+    for (uint32_t i = 1; i < n && !d->same_head; i++)
+        bad |= !head_valid(flags[i], kinds[i]);
+    for (uint32_t i = 0; i < n; i++)
+        bad |= flags[i] && (uint64_t)count[i] - 1 >= most;
+    return !bad;
+}
+
+/* Check the offsets of the points of a row. */
+static bool offsets_valid(const struct sto_sums_dec *d, uint32_t i)
+{
+    int64_t flags = d->col[COL_FLAGS][i], a = d->col[COL_FIRST_OFF][i], b = d->col[COL_LAST_OFF][i];
+    int64_t last = d->hours ? d->hours * (flags & FLAG_SECONDS ? 3600 : TS_HOUR_MS) - 1 : 0;
+    return flags == 0 || (a >= 0 && a <= last && b >= 0 && b <= last - a);
+}
+
+/* Decode the columns that have not been needed so far; false if they make no sense. */
+static bool need_late(struct sto_sums_dec *d)
+{
+    if (d->late_state != LATE_NOT)
+        return d->late_state == LATE_GOT;
+    bool ok = true;
+    for (size_t k = 0; k < LATE && ok; k++) {
+        struct sto_unpack_pos pos = d->late_at[k];
+        ok = sto_unpack__get(&d->pack, &pos, &d->late[k], d->n, d->col[late_cols[k]]) == 0;
+    }
+    for (uint32_t i = 0; i < d->n && ok; i++)
+        ok = offsets_valid(d, i);
+    d->late_state = ok ? LATE_GOT : LATE_BAD;
+    return ok;
+}
+
+static bool is_late(enum col c, size_t *out_k)
+{
+    for (size_t k = 0; k < LATE; k++)
+        if (late_cols[k] == c) {
+            *out_k = k;
+            return true;
+        }
+    return false;
+}
+
+static bool is_const(const struct sto_seq *s, int64_t v)
+{
+    return s->codec == STO_CODEC_CONST && s->unit == 1 && s->first == v;
+}
+
+/* Decode the columns that every reader needs, and remember where the others are. */
+static int get_columns(struct sto_sums_dec *d, const struct sto_seq *cols, uint32_t n)
+{
+    struct sto_unpack_pos pos = {0};
+    size_t k;
+    for (int c = 0; c < COLS; c++) {
+        if (!is_late((enum col)c, &k)) {
+            TS_TRY(sto_unpack__get(&d->pack, &pos, &cols[c], n, d->col[c]));
+            continue;
+        }
+        d->late[k] = cols[c];
+        d->late_at[k] = pos;
+        if (!sto_unpack__skip(&pos, &cols[c], n))
+            return TS_ECORRUPT;
+    }
+    d->late_state = LATE_NOT;
+    d->same_head =
+        is_const(&cols[COL_FLAGS], d->col[COL_FLAGS][0]) && is_const(&cols[COL_KINDS], d->col[COL_KINDS][0]);
+    d->no_high = is_const(&cols[COL_HIGH], 0);
+    return sto_unpack__ends_at(&d->pack, &pos) ? 0 : TS_ECORRUPT;
 }
 
 static int open_columns(struct sto_sums_dec *d, const uint8_t *p, const uint8_t *end)
@@ -326,15 +402,10 @@ static int open_columns(struct sto_sums_dec *d, const uint8_t *p, const uint8_t 
     if (p != end)
         return TS_ECORRUPT;
     TS_TRY(sto_unpack__inflate(&d->pack, &d->zip, &d->memory));
-    struct sto_unpack_pos pos = {0};
-    for (int c = 0; c < COLS; c++)
-        TS_TRY(sto_unpack__get(&d->pack, &pos, &cols[c], n, d->col[c]));
-    if (!sto_unpack__ends_at(&d->pack, &pos) ||
-        !place_keys(d, n, (struct sto_key){(uint32_t)v[1], (uint32_t)v[2], (int32_t)hour}))
+    TS_TRY(get_columns(d, cols, n));
+    if (!place_keys(d, n, (struct sto_key){(uint32_t)v[1], (uint32_t)v[2], (int32_t)hour}) ||
+        !rows_valid(d, n))
         return TS_ECORRUPT;
-    for (uint32_t i = 0; i < n; i++)
-        if (!row_valid(d, i))
-            return TS_ECORRUPT;
     d->n = n;
     return 0;
 }
@@ -375,10 +446,26 @@ static struct ts_num num_of(int64_t kinds, int which, int64_t m)
     return v;
 }
 
-bool sto_sums_dec_get(const struct sto_sums_dec *d, uint32_t i, struct sto_summary *out)
+/* The sum of a row, which has one. */
+static __int128 sum_of(const struct sto_sums_dec *d, uint32_t i)
+{
+    int64_t flags = d->col[COL_FLAGS][i], min = d->col[COL_MIN][i], n = d->col[COL_N][i];
+    int64_t low = d->col[COL_LOW][i], high = add(d->col[COL_HIGH][i], low >> 63);
+    unsigned __int128 sum = (unsigned __int128)(uint64_t)high << 64 | (uint64_t)low;
+    if (flags & FLAG_INT) {
+        sum += (unsigned __int128)((__int128)min * n);
+    } else if (flags & FLAG_NEAR) {
+        int64_t m = num_of(d->col[COL_KINDS][i], 0, min).m;
+        sum += (unsigned __int128)near_sum(add(d->col[COL_QUOT][i], (int64_t)((uint64_t)m * (uint64_t)n)),
+                                           (uint8_t)(flags >> FLAG_EXP_SHIFT));
+    }
+    return (__int128)sum;
+}
+
+bool sto_sums_dec_get(struct sto_sums_dec *d, uint32_t i, struct sto_summary *out)
 {
     int64_t flags = d->col[COL_FLAGS][i], kinds = d->col[COL_KINDS][i], min = d->col[COL_MIN][i];
-    if (!(flags & FLAG_HAS))
+    if (!(flags & FLAG_HAS) || !need_late(d))
         return false;
     uint32_t scale = flags & FLAG_SECONDS ? 1000 : 1;
     memset(out, 0, sizeof *out);
@@ -391,15 +478,31 @@ bool sto_sums_dec_get(const struct sto_sums_dec *d, uint32_t i, struct sto_summa
     out->first = num_of(kinds, 1, add(min, d->col[COL_FIRST][i]));
     out->last = num_of(kinds, 2, add(min, d->col[COL_LAST][i]));
     out->max = num_of(kinds, 3, add(min, d->col[COL_MAX][i]));
-    if (!out->has_sum)
-        return true;
-    int64_t low = d->col[COL_LOW][i], high = add(d->col[COL_HIGH][i], low >> 63);
-    unsigned __int128 sum = (unsigned __int128)(uint64_t)high << 64 | (uint64_t)low;
-    if (out->is_int)
-        sum += (unsigned __int128)((__int128)min * out->n);
-    else if (flags & FLAG_NEAR)
-        sum += (unsigned __int128)near_sum(add(d->col[COL_QUOT][i], (int64_t)((uint64_t)out->min.m * out->n)),
-                                           (uint8_t)(flags >> FLAG_EXP_SHIFT));
-    out->sum = (__int128)sum;
+    if (out->has_sum)
+        out->sum = sum_of(d, i);
     return true;
+}
+
+bool sto_sums_dec_has(const struct sto_sums_dec *d, uint32_t i, bool with_sum, bool *out_is_int)
+{
+    int64_t flags = d->col[COL_FLAGS][i], want = FLAG_HAS | (with_sum ? FLAG_SUM : 0);
+    *out_is_int = (flags & FLAG_INT) != 0;
+    return (flags & want) == want;
+}
+
+const int64_t *sto_sums_dec_counts(const struct sto_sums_dec *d)
+{
+    return d->col[COL_N];
+}
+
+void sto_sums_dec_sums(const struct sto_sums_dec *d, uint32_t i, uint32_t n, __int128 *out)
+{
+    const int64_t *low = d->col[COL_LOW] + i, *min = d->col[COL_MIN] + i, *count = d->col[COL_N] + i;
+    if (d->same_head && d->no_high && (d->col[COL_FLAGS][0] & FLAG_INT)) {
+        for (uint32_t k = 0; k < n; k++)
+            out[k] = (__int128)((unsigned __int128)low[k] + (unsigned __int128)((__int128)min[k] * count[k]));
+        return;
+    }
+    for (uint32_t k = 0; k < n; k++)
+        out[k] = sum_of(d, i + k);
 }

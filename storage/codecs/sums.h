@@ -57,7 +57,15 @@ int sto_sums_dec_open_long(struct sto_sums_dec *d, struct ts_slice block, unsign
 uint32_t sto_sums_dec_n_rows(const struct sto_sums_dec *d);
 /** Key of row i, borrowed until the next open. */
 const struct sto_key *sto_sums_dec_key(const struct sto_sums_dec *d, uint32_t i);
-/** Summary of row i; false if it has none. ~20 ns. */
-bool sto_sums_dec_get(const struct sto_sums_dec *d, uint32_t i, struct sto_summary *out);
+/** Summary of row i; false if it has none, or if what sto_sums_dec_sums does not need makes no sense. ~20 ns. */
+bool sto_sums_dec_get(struct sto_sums_dec *d, uint32_t i, struct sto_summary *out);
+
+/* Count and sum of many rows, without the columns of first, last and largest value, which sto_sums_dec_get decodes when it is first called for a block. */
+/** Has row i a summary, and if with_sum is set, one with a sum? *out_is_int: its values are integers. */
+bool sto_sums_dec_has(const struct sto_sums_dec *d, uint32_t i, bool with_sum, bool *out_is_int);
+/** The numbers of points of all rows, borrowed until the next open; of rows that have a summary. */
+const int64_t *sto_sums_dec_counts(const struct sto_sums_dec *d);
+/** The sums of the rows i to i + n - 1, which have one (struct sto_summary); 1 to 2 ns a row of integers. */
+void sto_sums_dec_sums(const struct sto_sums_dec *d, uint32_t i, uint32_t n, __int128 *out);
 
 #endif

@@ -221,3 +221,18 @@ bool t_ref_sums_up(const struct sto_summary *sum, int64_t start_ms, const struct
            t_ref_same(sum->last, p[n - 1].value) && ts_num_double(sum->min) == min &&
            ts_num_double(sum->max) == max;
 }
+
+bool t_ref_adds_up(const struct t_ref_point *p, size_t n, bool is_int, __int128 sum)
+{
+    struct ts_xsum doubles = {0};
+    __int128 ints = 0;
+    bool same = true;
+    for (size_t k = 0; k < n; k++) {
+        same = same && (p[k].value.kind == TS_NUM_INT) == is_int;
+        ints += is_int ? p[k].value.m : 0;
+        ts_xsum_add(&doubles, ts_num_double(p[k].value));
+    }
+    same = same && (is_int ? sum == ints : ts_xsum_is_fixed(&doubles) && sum == doubles.fix);
+    ts_xsum_release(&doubles);
+    return same;
+}

@@ -39,5 +39,7 @@ uint32_t t_ref_n_series(const struct t_ref *ref);
 bool t_ref_same(struct ts_num a, struct ts_num b);
 /** Is sum, whose offsets count from start_ms, the summary of these n points? */
 bool t_ref_sums_up(const struct sto_summary *sum, int64_t start_ms, const struct t_ref_point *p, size_t n);
+/** Are these points all integers, or all others, and is this their sum (struct sto_summary)? */
+bool t_ref_adds_up(const struct t_ref_point *p, size_t n, bool is_int, __int128 sum);
 
 #endif

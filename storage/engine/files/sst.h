@@ -199,7 +199,24 @@ int sto_sst_cur_next(struct sto_sst_cur *cur, struct ts_error *err);
 const struct sto_key *sto_sst_cur_key(const struct sto_sst_cur *cur);
 /** Cells of the present row (all pieces joined), borrowed until the cursor moves. */
 int sto_sst_cur_cells(struct sto_sst_cur *cur, const struct sto_cells **out_cells, struct ts_error *err);
-/** Summary of the present row; NULL if it has none (mixed kinds), so that its points must be read. */
-const struct sto_summary *sto_sst_cur_summary(const struct sto_sst_cur *cur);
+/** Summary of the present row; NULL if it has none (mixed kinds), so that its points must be read. Borrowed until the cursor moves. */
+const struct sto_summary *sto_sst_cur_summary(struct sto_sst_cur *cur);
+/** Has the present row a summary, and if with_sum is set, one with a sum? Cheaper than reading it. */
+bool sto_sst_cur_has_summary(const struct sto_sst_cur *cur, bool with_sum);
+
+#define STO_SST_RUN_ROWS 512u /* most of the following */
+/* Rows of one series that follow each other in the open block. Borrowed until the cursor loads another block. */
+struct sto_sst_rows {
+    const struct sto_key *keys;
+    const int64_t *counts; /* points of each */
+    bool is_int;           /* of all */
+};
+/** The rows from the present one on, as far as the block has rows of the same series with summaries (and sums, if with_sum is set) of the same kind. Returns how many;
+ * 0 also while the block is closed. */
+size_t sto_sst_cur_rows(const struct sto_sst_cur *cur, bool with_sum, struct sto_sst_rows *out);
+/** The sums of the first n of these rows, which have sums. */
+void sto_sst_cur_sums(const struct sto_sst_cur *cur, size_t n, __int128 *out);
+/** Move n rows forward within these rows. */
+void sto_sst_cur_skip(struct sto_sst_cur *cur, size_t n);
 
 #endif

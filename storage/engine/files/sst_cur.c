@@ -45,12 +45,15 @@ struct sto_sst_cur {
     struct sto_cells cells, piece; /* joined; the piece being added */
     bool has_cells;                /* cells are those of the row */
     struct place end;              /* behind its last piece, if has_cells */
-    struct sto_summary summary;    /* of the row */
-    bool has_summary;              /* the row has one */
+    struct sto_summary summary;    /* of the row, if has_summary */
+    bool has_summary;              /* the row has one that is known */
+    bool knows_summary; /* it is known whether the row has one; otherwise the block of the row is open */
 };
 
 _Static_assert(sizeof(struct sto_sst_cur) <= STO_SST_CUR_BYTES,
                "a cursor has more bytes than are counted for it");
+
+_Static_assert(STO_SST_RUN_ROWS == STO_SUMS_ROWS, "a block has more rows than a run");
 
 static struct ts_tally *tally_of(struct sto_sst_cur *cur)
 {
@@ -97,8 +100,18 @@ static void release_cells(struct sto_sst_cur *cur, struct sto_cells *c)
     sto_cells_release(c);
 }
 
+/* Decode the summary of the row while its block is open. */
+static void know_summary(struct sto_sst_cur *cur)
+{
+    if (!cur->on_row || cur->knows_summary || cur->what == STO_SST_POINTS)
+        return;
+    cur->has_summary = sto_sums_dec_get(cur->sums, cur->at.row, &cur->summary);
+    cur->knows_summary = true;
+}
+
 void sto_sst_cur_close_block(struct sto_sst_cur *cur)
 {
+    know_summary(cur);
     sto_dec_return(cur->dec);
     sto_sums_dec_return(cur->sums);
     cur->dec = NULL;
@@ -234,6 +247,7 @@ static int load(struct sto_sst_cur *cur, uint32_t i, struct ts_error *err)
     TS_TRY(look_up(cur, i, err));
     const struct sto_sst_block *b = &cur->block;
     int rc;
+    know_summary(cur);
     cur->block = cur->hit.block;
     cur->loaded = NO_BLOCK;
     do
@@ -257,8 +271,7 @@ static int stand(struct sto_sst_cur *cur, uint32_t row)
     cur->key = *key_of(cur, row);
     cur->on_row = true;
     cur->has_cells = false;
-    if (cur->what != STO_SST_POINTS)
-        cur->has_summary = sto_sums_dec_get(cur->sums, row, &cur->summary);
+    cur->knows_summary = false;
     return 1;
 }
 
@@ -414,7 +427,44 @@ int sto_sst_cur_cells(struct sto_sst_cur *cur, const struct sto_cells **out_cell
     return 0;
 }
 
-const struct sto_summary *sto_sst_cur_summary(const struct sto_sst_cur *cur)
+const struct sto_summary *sto_sst_cur_summary(struct sto_sst_cur *cur)
 {
+    know_summary(cur);
     return cur->on_row && cur->what != STO_SST_POINTS && cur->has_summary ? &cur->summary : NULL;
+}
+
+bool sto_sst_cur_has_summary(const struct sto_sst_cur *cur, bool with_sum)
+{
+    bool is_int;
+    if (!cur->on_row || cur->what == STO_SST_POINTS)
+        return false;
+    return cur->knows_summary ? cur->has_summary && (cur->summary.has_sum || !with_sum)
+                              : sto_sums_dec_has(cur->sums, cur->at.row, with_sum, &is_int);
+}
+
+size_t sto_sst_cur_rows(const struct sto_sst_cur *cur, bool with_sum, struct sto_sst_rows *out)
+{
+    uint32_t first = cur->at.row, n = first;
+    bool is_int = false;
+    if (!cur->on_row || cur->what == STO_SST_POINTS || !cur->sums || cur->loaded != cur->at.block)
+        return 0;
+    const struct sto_key *keys = sto_sums_dec_key(cur->sums, 0);
+    for (; n < n_rows(cur) && keys[n].series == cur->key.series && keys[n].metric == cur->key.metric; n++) {
+        bool other;
+        if (!sto_sums_dec_has(cur->sums, n, with_sum, &other) || (n > first && other != is_int))
+            break;
+        is_int = other;
+    }
+    *out = (struct sto_sst_rows){keys + first, sto_sums_dec_counts(cur->sums) + first, is_int};
+    return n - first;
+}
+
+void sto_sst_cur_sums(const struct sto_sst_cur *cur, size_t n, __int128 *out)
+{
+    sto_sums_dec_sums(cur->sums, cur->at.row, (uint32_t)n, out);
+}
+
+void sto_sst_cur_skip(struct sto_sst_cur *cur, size_t n)
+{
+    (void)stand(cur, cur->at.row + (uint32_t)n);
 }

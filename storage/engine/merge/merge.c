@@ -423,7 +423,9 @@ int sto_merge_next(struct sto_merge *m, struct sto_row *out_row, struct ts_error
         take_group(m, &key);
         if (!m->spec.series)
             begin_series(m, key.series);
-        int rc = m->spec.days && sto_merge__has_day(m) ? sto_merge__day(m, &key, out_row, err)
+        int rc = m->spec.sums_only ? sto_merge__run(m, &key, out_row, err) : 0;
+        if (rc == 0)
+            rc = m->spec.days && sto_merge__has_day(m) ? sto_merge__day(m, &key, out_row, err)
                                                        : make_row(m, &key, out_row, err);
         if (rc < 0 && m->spec.series && m->pos > 0)
             return blame(m->spec.series[m->pos - 1], rc, err);
@@ -507,6 +509,7 @@ void sto_merge_free(struct sto_merge *m)
         sto_cells_release(&m->bufs[i]);
     sto_merge__srcs_release(m);
     sto_cells_release(&m->out);
+    ts_free(m->run_sums);
     ts_free(m->bufs);
     ts_free(m->heap);
     ts_free(m->group);

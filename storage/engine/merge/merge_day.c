@@ -56,9 +56,8 @@ static void lose_wrong(struct sto_merge__src *src)
 static bool is_wanted(const struct sto_merge *m, const struct sto_sst_cur *days, uint8_t day, int32_t hour_hi)
 {
     int64_t end = sto_sst_cur_key(days)->hour + (int64_t)(day & LENGTH_MASK);
-    const struct sto_summary *sum = sto_sst_cur_summary(days);
-    return (day & STO_DAY_WHOLE) && end - 1 <= hour_hi && m->spec.to_ms >= end * TS_HOUR_MS - 1 && sum &&
-           (sum->has_sum || !m->spec.needs_sum);
+    return (day & STO_DAY_WHOLE) && end - 1 <= hour_hi && m->spec.to_ms >= end * TS_HOUR_MS - 1 &&
+           sto_sst_cur_has_summary(days, m->spec.needs_sum);
 }
 
 /* A day begins at *key: move to the summary of that day or of the next one that has rows, or to the first hour of it. 1; 0 = there is no such hour before

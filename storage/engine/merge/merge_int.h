@@ -102,6 +102,8 @@ struct sto_merge {
     struct sto_merge__del *dels;         /* groups of these tombstones; capacity n_srcs */
     size_t n_dels;                       /* used */
     struct sto_summary day;              /* the day returned last, of several files */
+    struct sto_run run;                  /* returned last */
+    __int128 *run_sums;                  /* of it; STO_SST_RUN_ROWS; NULL until first wanted; owned */
     struct sto_cells out;                /* merged cells */
     struct sto_cells view;               /* part of borrowed cells */
     struct sto_merge_counts counts;      /* so far */
@@ -165,6 +167,12 @@ int32_t sto_merge__day_start(const struct sto_merge *m, int32_t hour);
 bool sto_merge__has_day(const struct sto_merge *m);
 /** The group, which begins at key, has a day. 1: the day is the row; 0: all members were put back into the heap, those on a day with its first hour; < 0. */
 int sto_merge__day(struct sto_merge *m, const struct sto_key *key, struct sto_row *out_row,
+                   struct ts_error *err);
+
+/* --- merge_run.c --- */
+/** The group, which begins at key, is one file that stands on a summary: return it and those that follow it as a run, as far as no other source has rows between them. 1; 0: it cannot be
+ * returned in this way, and nothing has changed; < 0. */
+int sto_merge__run(struct sto_merge *m, const struct sto_key *key, struct sto_row *out_row,
                    struct ts_error *err);
 
 /* --- merge_tomb.c --- */

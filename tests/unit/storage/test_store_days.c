@@ -77,14 +77,28 @@ static void expect_cells(struct read *r, const struct sto_row *row)
     }
 }
 
+/* The next points of the reference are those of a run. */
+static void expect_run(struct read *r, const struct sto_run *run)
+{
+    for (size_t i = 0; i < run->n; i++) {
+        struct sto_summary sum = {.n = (uint32_t)run->counts[i]};
+        assert_true(run->counts[i] > 0 && (uint64_t)run->counts[i] <= r->n);
+        assert_true(r->p[0].ts_ms >= run->keys[i].hour * TS_HOUR_MS);
+        assert_true(i + 1 == run->n || r->p[sum.n - 1].ts_ms < run->keys[i + 1].hour * TS_HOUR_MS);
+        assert_true(t_ref_adds_up(r->p, sum.n, run->is_int, run->sums[i]));
+        r->p += sum.n;
+        r->n -= sum.n;
+    }
+}
+
 /* Read all series of a metric from..to by days, and compare everything with the reference. */
-static struct read read_days(struct sto_store *st, const struct t_ref *ref, unsigned metric, int64_t from,
-                             int64_t to)
+static struct read scan_days(struct sto_store *st, const struct t_ref *ref, unsigned metric, int64_t from,
+                             int64_t to, bool runs)
 {
     const struct sto_series *series[N_SERIES / 2];
     size_t n_hours = (size_t)(sto_hour(to) - sto_hour(from)) + 1, n = 0;
     uint8_t *days = t_days_of(from, to), *whole = ts_xmalloc(n_hours);
-    struct read all = {0};
+    struct read all = {0}, r = {0};
     struct ts_error err = {0};
     for (unsigned i = metric; i < N_SERIES; i += 2)
         series[n++] = kit_series(st, i);
@@ -96,11 +110,12 @@ static struct read read_days(struct sto_store *st, const struct t_ref *ref, unsi
                                  .to_ms = to,
                                  .whole_hours = whole,
                                  .days = days,
+                                 .needs_sum = runs,
+                                 .sums_only = runs,
                                  .final = true};
     struct sto_snap *snap = sto_snap_take(st);
     struct sto_merge *scan;
     struct t_ref_point *want = NULL;
-    struct read r = {0};
     size_t pos = SIZE_MAX;
     struct sto_row row;
     int rc;
@@ -115,8 +130,10 @@ static struct read read_days(struct sto_store *st, const struct t_ref *ref, unsi
         }
         all.n_days += row.n_hours > 1;
         all.n_hours += row.sum && row.n_hours == 1;
-        all.n_rows += !row.sum;
-        if (row.sum)
+        all.n_rows += row.cells != NULL;
+        if (row.run)
+            expect_run(&r, row.run);
+        else if (row.sum)
             expect_summary(&r, &row);
         else
             expect_cells(&r, &row);
@@ -124,7 +141,8 @@ static struct read read_days(struct sto_store *st, const struct t_ref *ref, unsi
     if (rc < 0)
         fail_msg("%s", err.text);
     assert_int_equal(r.n, 0);
-    assert_int_equal(sto_merge_counts(scan)->n_days, all.n_days);
+    assert_true(runs || sto_merge_counts(scan)->n_days == all.n_days);
+    all.n_days = (unsigned)sto_merge_counts(scan)->n_days;
     for (pos = pos == SIZE_MAX ? 0 : pos + 1; pos < n; pos++) {
         ts_free(want);
         assert_int_equal(t_ref_scan(ref, metric + 2 * (unsigned)pos, from, to, &want), 0);
@@ -135,6 +153,15 @@ static struct read read_days(struct sto_store *st, const struct t_ref *ref, unsi
     ts_free(days);
     ts_free(whole);
     return all;
+}
+
+/* The same row by row, and as runs, which must have as many days. */
+static struct read read_days(struct sto_store *st, const struct t_ref *ref, unsigned metric, int64_t from,
+                             int64_t to)
+{
+    struct read rows = scan_days(st, ref, metric, from, to, false);
+    assert_int_equal(scan_days(st, ref, metric, from, to, true).n_days, rows.n_days);
+    return rows;
 }
 
 static void put(struct sto_store *st, struct t_ref *ref, unsigned series, int64_t ts_ms, struct ts_num v)

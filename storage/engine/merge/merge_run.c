@@ -1,0 +1,111 @@
+/*
+ * merge_run.c - summaries of one file that follow each other, returned together.
+ *
+ * Of most of the time of a series one file has all rows. Then the heap need not be asked for each of them: what is on top of it says up to
+ * which hour no other source has any, and no delete concerns the hours in between. A run ends with its block, since its rows are borrowed from it.
+ *
+ * Threads    one
+ * Not here   single rows (merge.c), days (merge_day.c)
+ */
+#include "storage/engine/merge/merge_heap.h"
+
+#define LENGTH_MASK (STO_DAY_WHOLE - 1u)
+
+/* The hour before which rows of the run must end: that of the next row of another source, or the end of the scan. */
+static int64_t end_of(const struct sto_merge *m, const struct sto_key *key)
+{
+    int64_t end = m->hour_hi + 1ll, whole = ts_floor_div(m->spec.to_ms + 1, TS_HOUR_MS);
+    end = whole < end ? whole : end;
+    if (m->n_heap && m->heap[0].key >> 64 == sto_merge__heap_key(key->metric, key->series, 0, 0) >> 64) {
+        int64_t next = (int32_t)((uint32_t)(m->heap[0].key >> 32) ^ STO_MERGE__HOUR_SIGN);
+        end = next < end ? next : end;
+    }
+    return end;
+}
+
+/* How many of n days may be returned. *out_end: the hour after the last one. */
+static size_t count_days(const struct sto_merge *m, const struct sto_key *keys, size_t n, int64_t end,
+                         int64_t *out_end)
+{
+    const uint8_t *days = m->spec.days;
+    int64_t base = sto_hour(m->spec.from_ms);
+    size_t i = 0;
+    for (; i < n && keys[i].hour < end; i++) {
+        uint8_t day = days[keys[i].hour - base];
+        int64_t to = keys[i].hour + (int64_t)(day & LENGTH_MASK);
+        if (!(day & STO_DAY_WHOLE) || to > end)
+            break;
+        *out_end = to;
+    }
+    return i;
+}
+
+/* The same of hours; of a file that has days, up to the next day. */
+static size_t count_hours(const struct sto_merge *m, const struct sto_merge__src *src,
+                          const struct sto_key *keys, size_t n, int64_t end, int64_t *out_end)
+{
+    const uint8_t *whole = m->spec.whole_hours, *days = src->by_days ? m->spec.days : NULL;
+    int64_t base = sto_hour(m->spec.from_ms), day = end;
+    if (days) { /* where the next one begins */
+        size_t from = (size_t)(keys[0].hour + 1 - base);
+        for (day = keys[0].hour + 1; day < end && !days[from]; from++)
+            day++;
+    }
+    size_t i = 0;
+    for (; i < n && keys[i].hour < day && whole[keys[i].hour - base]; i++)
+        *out_end = keys[i].hour + 1ll;
+    return i;
+}
+
+/* How many of the rows end before the first delete that concerns one of them? */
+static size_t undeleted(struct sto_merge *m, const struct sto_key *key, const struct sto_key *keys, size_t n,
+                        int64_t end)
+{
+    int64_t first_ms = INT64_MAX;
+    sto_merge__tombs_in(m, key, (int32_t)(end - key->hour));
+    for (size_t i = 0; i < m->n_hour_tombs; i++)
+        first_ms = m->hour_tombs[i].from_ms < first_ms ? m->hour_tombs[i].from_ms : first_ms;
+    if (!m->n_hour_tombs)
+        return n;
+    m->n_dels = m->n_hour_tombs = 0;
+    /* the row before the first one that begins after it may contain it */
+    while (n > 0 && keys[n - 1].hour * TS_HOUR_MS > first_ms)
+        n--;
+    return n ? n - 1 : 0;
+}
+
+/* The cursor whose summaries may be the rows; NULL: there is none. */
+static struct sto_sst_cur *summaries_of(const struct sto_merge *m, const struct sto_merge__src *src)
+{
+    if (src->on_day)
+        return src->days.cur;
+    return src->by_sums && m->spec.whole_hours ? src->sums.cur : NULL;
+}
+
+int sto_merge__run(struct sto_merge *m, const struct sto_key *key, struct sto_row *out_row,
+                   struct ts_error *err)
+{
+    struct sto_merge__src *src = m->group[0].src;
+    struct sto_sst_cur *cur = m->n_group == 1 && src->sst ? summaries_of(m, src) : NULL;
+    struct sto_sst_rows rows;
+    size_t n = cur && m->from_ms <= key->hour * TS_HOUR_MS ? sto_sst_cur_rows(cur, true, &rows) : 0;
+    int64_t end = 0;
+    if (n)
+        n = src->on_day ? count_days(m, rows.keys, n, end_of(m, key), &end)
+                        : count_hours(m, src, rows.keys, n, end_of(m, key), &end);
+    if (n)
+        n = undeleted(m, key, rows.keys, n, end);
+    if (n == 0)
+        return 0;
+    if (!m->run_sums) {
+        TS_TRY(sto_merge__take(m, STO_SST_RUN_ROWS * sizeof *m->run_sums, err));
+        m->run_sums = ts_xmalloc(STO_SST_RUN_ROWS * sizeof *m->run_sums);
+    }
+    sto_sst_cur_sums(cur, n, m->run_sums);
+    sto_sst_cur_skip(cur, n - 1);
+    m->run = (struct sto_run){n, rows.keys, rows.counts, m->run_sums, rows.is_int};
+    *out_row = (struct sto_row){.key = *key, .pos = m->pos - 1, .run = &m->run};
+    m->counts.n_summaries += n;
+    m->counts.n_days += src->on_day ? n : 0;
+    return 1;
+}

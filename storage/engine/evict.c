@@ -260,6 +260,7 @@ void sto_evict__stats(struct sto_engine *e, void (*each)(void *arg, const char *
     uint64_t max_bytes = e->owner.quota ? sto_quota_max_bytes(e->owner.quota) : 0;
     each(arg, "quota.max_bytes", max_bytes);
     each(arg, "quota.bytes", max_bytes ? atomic_load(&e->evict.bytes) : 0);
+    each(arg, "quota.held_s", max_bytes ? (uint64_t)(sto_quota_held_ms(e->owner.quota) + 999) / 1000 : 0);
     each(arg, "quota.exceeded", atomic_load(&e->evict.is_over));
     each(arg, "quota.short", atomic_load(&e->evict.is_short));
     each(arg, "quota.cutoffs", atomic_load(&e->evict.n_cutoffs));

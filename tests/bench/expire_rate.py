@@ -5,7 +5,7 @@ all that has not expired is there. Prints name=value lines; times are p99.9, cou
 The store gets POINTS points, in days of equal size; then a rule of retention, or with --max-bytes a limit of half of its bytes, removes the older half
 while a client puts --rate points a second. TMPDIR has room for 10 bytes a point and for the input.
 
-usage: expire_rate.py [POINTS] [--rate N] [--series N] [--days N] [--max-bytes] [--seconds N]"""
+usage: expire_rate.py [POINTS] [--rate N] [--series N] [--days N] [--max-bytes] [--compact] [--seconds N]"""
 import argparse
 import os
 import random
@@ -29,6 +29,7 @@ def arguments():
     p.add_argument("--days", type=int, default=40)
     p.add_argument("--seconds", type=int, default=60, help="of each phase")
     p.add_argument("--max-bytes", action="store_true")
+    p.add_argument("--compact", action="store_true", help="merge everything before")
     return p.parse_args()
 
 
@@ -77,7 +78,7 @@ def load(d, opt):
         if step % 200 == 199:
             d.sync()
     d.sync()
-    d.flush("compact")
+    d.flush("compact" if opt.compact else "files")
     return n_steps * opt.series
 
 

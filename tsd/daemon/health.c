@@ -98,6 +98,7 @@ static void health_shipping(const struct tsd_daemon *d, struct tsd_health *h)
 /* Figures of the store of which each describes a state that is wrong. */
 struct health_figures {
     uint64_t windows_left_alone, series_left, catalog_bytes_left, unreadable_hours;
+    uint64_t over_limit, short_of_limit, held_s; /* of max_bytes */
 };
 
 static void health_figure(void *arg, const char *name, uint64_t value)
@@ -111,6 +112,31 @@ static void health_figure(void *arg, const char *name, uint64_t value)
         f->catalog_bytes_left = value;
     else if (!strcmp(name, "ship.unreadable_hours"))
         f->unreadable_hours = value;
+    else if (!strcmp(name, "quota.exceeded"))
+        f->over_limit = value;
+    else if (!strcmp(name, "quota.short"))
+        f->short_of_limit = value;
+    else if (!strcmp(name, "quota.held_s"))
+        f->held_s = value;
+}
+
+/* The limit of bytes removes points soon, or cannot be kept. */
+static void health_limit(const struct health_figures *f, struct tsd_health *h)
+{
+    if (!f->short_of_limit && (!f->over_limit || !f->held_s))
+        return;
+    struct tsd_health_problem *p = health_add(h, false);
+    if (f->short_of_limit) {
+        HEALTH_TEXT(p->what,
+                    "the store has more than max_bytes, and there is nothing left that could be removed");
+        HEALTH_TEXT(p->action,
+                    "raise the limit (tsd retention max-bytes); logs, names, points of the last hour and "
+                    "what HBase has not received are not removed");
+        return;
+    }
+    HEALTH_TEXT(p->what, "the store has more than max_bytes: the oldest points are removed in %llu second%s",
+                (unsigned long long)f->held_s, ts_plural(f->held_s));
+    HEALTH_TEXT(p->action, "if that is not meant, raise the limit now (tsd retention max-bytes)");
 }
 
 /* The catalog is full. */
@@ -140,6 +166,7 @@ static void health_figures(const struct tsd_daemon *d, bool away, struct tsd_hea
                     "read the log, which names the windows and the reason: a damaged file (tsd fsck) or no "
                     "free space; it is tried again by itself");
     }
+    health_limit(&f, h);
     if (!away && !f.unreadable_hours)
         health_shipping(d, h);
     if (f.unreadable_hours) {

@@ -251,6 +251,7 @@ const struct tsd_stat_row tsd_stat_table[] = {
           "1: the store has more than max_bytes; points are about to be removed."),
     COUNTER("storage.quota.freed_bytes", "bytes",
             "Bytes of the points that max_bytes has removed, an estimate."),
+    GAUGE("storage.quota.held_s", "s", "Time for which max_bytes removes nothing yet (max_bytes_grace_s)."),
     GAUGE("storage.quota.max_bytes", "bytes", "Limit of the bytes of the store (max_bytes); 0 = none."),
     GAUGE("storage.quota.short", "0 or 1", "1: max_bytes cannot be kept, whatever points are removed."),
     COUNTER("storage.ship.absolute_points", "points",

@@ -141,6 +141,8 @@ static bool sum_of_doubles(const struct sto_cells *c, __int128 *out)
 bool sto_summary_make(const struct sto_cells *c, struct sto_summary *out)
 {
     uint32_t n_int = 0, other = 0, lo, hi;
+    if (sto_cells_are_kept(c))
+        return false;
     for (uint32_t i = 0; i < c->n; i++) {
         n_int += sto_meta_kind(c->meta[i]) == TS_NUM_INT;
         other |= (c->meta[i] ^ c->meta[0]) & (STO_META_KIND_MASK | STO_META_EXP_MASK);

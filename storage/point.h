@@ -64,6 +64,12 @@ static inline uint8_t sto_meta_op(uint32_t meta)
 {
     return (uint8_t)(meta >> STO_META_OP_SHIFT);
 }
+/** May a cell stand behind another one in a sorted row? Only versions (versions.h) share a time. */
+static inline bool sto_meta_follows(uint32_t before, uint32_t meta)
+{
+    uint32_t a = sto_meta_off(before), b = sto_meta_off(meta);
+    return a < b || (a == b && sto_meta_op(before) == STO_OP_KEEP && sto_meta_op(meta) == STO_OP_KEEP);
+}
 /** Value of a point. */
 static inline struct ts_num sto_cell_num(uint32_t meta, int64_t m)
 {
@@ -175,6 +181,12 @@ static inline int sto_key_cmp(const struct sto_key *a, const struct sto_key *b)
     return a->hour < b->hour ? -1 : a->hour > b->hour;
 }
 
+/* Does a row consist of versions (versions.h)? If one of its cells is a version, all of them are. */
+static inline bool sto_cells_are_kept(const struct sto_cells *c)
+{
+    return c->n > 0 && sto_meta_op(c->meta[0]) == STO_OP_KEEP;
+}
+
 /* Summary of a row. Only rows whose values are all integers, or all decimals and doubles, have one. */
 struct sto_summary {
     uint32_t n;         /* points */
@@ -187,8 +199,8 @@ struct sto_summary {
     /* is_int: the sum of the integers; otherwise the exact sum in units of 2^-64 (base/xsum.h) */
     __int128 sum;
 };
-/** Summarise sorted points (n >= 1). Returns false if integers are mixed with other kinds or a value is NaN.
- * An ADD counts with its value. O(n). */
+/** Summarise sorted points (n >= 1). Returns false if integers are mixed with other kinds, a value is NaN, or the
+ * row is one of versions. An ADD counts with its value. O(n). */
 bool sto_summary_make(const struct sto_cells *c, struct sto_summary *out);
 /** Do two summaries say the same? Integers as integers, other numbers as the same double, bit for bit. */
 bool sto_summary_same(const struct sto_summary *a, const struct sto_summary *b);

@@ -12,6 +12,7 @@
 #include "storage/engine/engine.h"
 #include "storage/store_int.h"
 #include "storage/total.h"
+#include "storage/versions.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -349,6 +350,23 @@ int sto_add(struct sto_writer *writer, const struct sto_series *series, int64_t 
 {
     return put_op(writer, series, ts_ms, value.m, sto_meta_flags(STO_OP_ADD, value.kind, value.exp, ms),
                   asker);
+}
+
+int sto_put_version(struct sto_writer *writer, const struct sto_series *series, int64_t ts_ms,
+                    const struct sto_stamp *stamp, struct ts_num value, bool ms)
+{
+    if (ts_ms < STO_MIN_TS_MS || ts_ms > STO_MAX_TS_MS)
+        return TS_EINVAL;
+    struct sto_batch *b = sto_writer_batch_part(writer, series, NULL, 2);
+    if (!b)
+        return sto_writer_error(writer, NULL);
+    b->points[b->n++] = (struct sto_point){
+        .series = series, .ts_ms = ts_ms, .m = stamp->written_us, .flags = sto_stamp_flags(stamp->keep)};
+    b->points[b->n++] = (struct sto_point){.series = series,
+                                           .ts_ms = ts_ms,
+                                           .m = value.m,
+                                           .flags = sto_meta_flags(STO_OP_KEEP, value.kind, value.exp, ms)};
+    return 0;
 }
 
 int sto_delete(struct sto_writer *writer, const struct sto_series *series, int64_t from_ms, int64_t to_ms)

@@ -98,6 +98,14 @@ int sto_put(struct sto_writer *writer, const struct sto_series *series, int64_t 
  * @param asker  the one of the barrier that tells whether it was made (sto_writer_barrier); 0 = nobody waits */
 int sto_add(struct sto_writer *writer, const struct sto_series *series, int64_t ts_ms, struct ts_num value,
             bool ms, uint32_t asker);
+/** When a value was written, and how many versions of its time are kept from then on (storage/versions.h). */
+struct sto_stamp {
+    int64_t written_us; /* since 1970 */
+    unsigned keep;      /* 1 to STO_VERSIONS_MAX */
+};
+/** Put a version of a point: the stamp and the value stand in one batch. The series has nothing but versions. Otherwise as sto_put. */
+int sto_put_version(struct sto_writer *writer, const struct sto_series *series, int64_t ts_ms,
+                    const struct sto_stamp *stamp, struct ts_num value, bool ms);
 /** Delete the points of a series with from_ms <= time <= to_ms that were put before the call. TS_EINVAL:
  * from_ms > to_ms; other errors as for sto_put. */
 int sto_delete(struct sto_writer *writer, const struct sto_series *series, int64_t from_ms, int64_t to_ms);

@@ -8,9 +8,10 @@
  *            STO_META_MS: older versions of the time were dropped
  *   value    STO_OP_KEEP and what the put had: kind, exponent, STO_META_MS, value
  *
- * Cells of one time stay in the order of arrival. Whoever folds or merges a row keeps as many of the newest versions of each time as the last
- * stamp of that time says, and marks the oldest one that stays if any were dropped. A stamp at the end of what a reader of a memstore sees may
- * have no value yet, and is left out.
+ * Cells of one time stay in the order of arrival. Each version drops those before it that are more than its stamp keeps; the oldest one that
+ * stays is marked if any were dropped. Whoever folds or merges a row does this, and the result does not depend on when that happens: if the
+ * number is raised, what was dropped before does not come back. A stamp at the end of what a reader of a memstore sees may have no value yet,
+ * and is left out. A row of versions has no other cells (put and add are never used with such a series), and no summary.
  *
  * Threads    pure functions
  * Not here   which metrics keep versions (store.h), writing them (tsd/ingest)
@@ -44,7 +45,7 @@ struct sto_versions {
  * The next time of a row of versions.
  *
  * @param at   [in, out] the cell to begin with; 0 at first
- * @return false at the end. Cells that are no pair of stamp and value, of which a row has none, are passed over
+ * @return false at the end. Cells that are no pair of stamp and value, of which a row has none, are ignored
  */
 bool sto_versions_next(const struct sto_cells *cells, uint32_t *at, struct sto_versions *out);
 /**

@@ -40,7 +40,8 @@ bool sto_writer_ready(struct sto_writer *writer);
 /** Number of a new stream, for struct sto_stream: higher than those of all streams before it. Any thread. */
 uint64_t sto_writer_stream(struct sto_writer *writer);
 /** As sto_writer_batch, but the batch has room for a part of n additions (at most STO_BATCH_POINTS) of that stream, which the caller adds at
- * once with sto_batch_part. The points of a batch that sto_writer_batch has returned before may have been sent. */
+ * once with sto_batch_part; stream NULL: for n points of no part that must not be parted, as a stamp and its value (storage/versions.h). The
+ * points of a batch that sto_writer_batch has returned before may have been sent. */
 struct sto_batch *sto_writer_batch_part(struct sto_writer *writer, const struct sto_series *series,
                                         const struct sto_stream *stream, uint32_t n);
 /* A sequence of a stream was refused; parts of it that belong to other shards may have been added. */

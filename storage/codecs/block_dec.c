@@ -131,7 +131,7 @@ static const uint8_t *read_head(struct sto_dec *d, const uint8_t *p, const uint8
 /* Are these flags valid? */
 static bool flags_valid(uint32_t flags)
 {
-    return sto_meta_op(flags) <= STO_OP_ADD && sto_meta_kind(flags) <= TS_NUM_RAW &&
+    return sto_meta_op(flags) != STO_OP_DEL && sto_meta_kind(flags) <= TS_NUM_RAW &&
            (sto_meta_kind(flags) != TS_NUM_DEC || sto_meta_exp(flags) <= TS_NUM_MAX_EXP);
 }
 
@@ -339,8 +339,18 @@ static int get_steps(const struct dec_row *r, uint32_t *meta)
     return 0;
 }
 
-/* Decode the offsets and add the flags that all points share. */
-static int get_offsets(struct sto_dec *d, const struct dec_row *r, struct sto_unpack_pos *pos, uint32_t *meta)
+/* Offsets of which one is not above the one before it: those of a row of versions. */
+static bool ascend_slowly(const int64_t *t, uint32_t n)
+{
+    bool bad = false;
+    for (uint32_t i = 1; i < n; i++)
+        bad |= t[i] < t[i - 1];
+    return !bad;
+}
+
+/* Decode the offsets and add the flags that all points share. *out_repeats: some occur more than once. */
+static int get_offsets(struct sto_dec *d, const struct dec_row *r, struct sto_unpack_pos *pos, uint32_t *meta,
+                       bool *out_repeats)
 {
     uint32_t n = r->pub.n;
     if (r->t.codec == STO_CODEC_STEP && r->t.unit == 1)
@@ -350,10 +360,11 @@ static int get_offsets(struct sto_dec *d, const struct dec_row *r, struct sto_un
     const int64_t *t = d->t;
     uint32_t scale = r->seconds ? 1000 : 1;
     uint64_t last = (uint64_t)(TS_HOUR_MS - 1) / scale;
-    bool bad = t[0] < 0 || (uint64_t)t[n - 1] > last;
+    bool bad = false;
     for (uint32_t i = 1; i < n; i++)
         bad |= t[i] <= t[i - 1];
-    if (bad)
+    *out_repeats = bad;
+    if ((bad && !ascend_slowly(t, n)) || t[0] < 0 || (uint64_t)t[n - 1] > last)
         return TS_ECORRUPT;
     for (uint32_t i = 0; i < n; i++)
         meta[i] = (uint32_t)t[i] * scale | r->flags;
@@ -383,15 +394,27 @@ static int get_mixed(const struct sto_dec *d, const struct dec_row *r, uint32_t 
     return n_raw == r->n_patches ? 0 : TS_ECORRUPT;
 }
 
+/* Only versions may share a time. */
+static int check_repeats(const struct dec_row *r, const uint32_t *meta)
+{
+    uint32_t ops = STO_META_OP_MASK;
+    for (uint32_t i = 0; i < r->pub.n; i++)
+        ops &= meta[i];
+    return sto_meta_op(ops) == STO_OP_KEEP ? 0 : TS_ECORRUPT;
+}
+
 static int get_cells(struct sto_dec *d, const struct dec_row *r, struct sto_cells *out)
 {
     struct sto_unpack_pos pos = r->pos;
-    TS_TRY(get_offsets(d, r, &pos, out->meta));
+    bool repeats = false;
+    TS_TRY(get_offsets(d, r, &pos, out->meta, &repeats));
     TS_TRY(sto_unpack__get(&d->pack, &pos, &r->v, r->pub.n, out->m));
     if (r->mode == STO_MODE_BITS)
         for (uint32_t i = 0; i < r->pub.n; i++)
             out->m[i] = sto_ordered_bits(out->m[i]);
-    return r->mixed ? get_mixed(d, r, r->pos.byte, out) : 0;
+    if (r->mixed)
+        TS_TRY(get_mixed(d, r, r->pos.byte, out));
+    return repeats ? check_repeats(r, out->meta) : 0;
 }
 
 int sto_dec_cells(struct sto_dec *d, uint32_t i, struct sto_cells *out, struct ts_error *err)

@@ -42,7 +42,7 @@ struct sto_enc; /* rows of the open block, and buffers that are reused */
 struct sto_enc *sto_enc_new(void);
 /** Free the encoder and the block it returned last. NULL is ignored. */
 void sto_enc_free(struct sto_enc *e);
-/** Add one row (sorted by offset, ops PUT and ADD, n <= STO_BLOCK_MAX_POINTS) to the open block. The points
+/** Add one row (sorted by offset, ops PUT and ADD or versions, n <= STO_BLOCK_MAX_POINTS) to the open block. The points
  * are copied. */
 void sto_enc_row(struct sto_enc *e, const struct sto_key *key, const struct sto_cells *cells);
 /** Points in the open block. */

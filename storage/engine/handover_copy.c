@@ -12,6 +12,7 @@
 #include "storage/engine/check/fsck_file.h"
 #include "storage/engine/engine_int.h"
 #include "storage/engine/handover.h"
+#include "storage/versions.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -104,15 +105,39 @@ static int bad(struct check *c, const char *what)
 
 #define INFINITE (0x7ffull << 52) /* exponent of a double that is no number, or infinite */
 
-/* What a put can be. */
-static bool is_good_cell(uint32_t meta, int64_t m)
+/* What a put, or the value of a version, can be. */
+static bool is_good_value(uint32_t meta, int64_t m)
 {
     uint8_t kind = sto_meta_kind(meta), exp = sto_meta_exp(meta);
-    if (sto_meta_op(meta) != STO_OP_PUT || sto_meta_off(meta) >= TS_HOUR_MS)
+    if (sto_meta_off(meta) >= TS_HOUR_MS)
         return false;
     if (kind == TS_NUM_DEC)
         return exp <= TS_NUM_MAX_EXP;
     return exp == 0 && (kind == TS_NUM_INT || (kind == TS_NUM_RAW && ((uint64_t)m & INFINITE) != INFINITE));
+}
+
+static bool is_good_row(const struct sto_cells *c)
+{
+    for (uint32_t i = 0; i < c->n; i++)
+        if (sto_meta_op(c->meta[i]) != STO_OP_PUT || !is_good_value(c->meta[i], c->m[i]) ||
+            (i && !sto_meta_follows(c->meta[i - 1], c->meta[i])))
+            return false;
+    return true;
+}
+
+/* Is each cell of a row of versions a stamp, or the value that belongs to the one before it? */
+static bool are_good_versions(const struct sto_cells *c)
+{
+    if (c->n % 2)
+        return false;
+    for (uint32_t i = 0; i < c->n; i += 2) {
+        uint32_t stamp = c->meta[i], value = c->meta[i + 1];
+        if (!sto_is_stamp(stamp) || sto_is_stamp(value) || sto_meta_op(value) != STO_OP_KEEP ||
+            sto_meta_off(stamp) != sto_meta_off(value) || !is_good_value(value, c->m[i + 1]) ||
+            (i && !sto_meta_follows(c->meta[i - 1], stamp)))
+            return false;
+    }
+    return true;
 }
 
 /* Do all points of a row lie in what is replaced? The first and the last of them tell, since the others are between them. */
@@ -140,10 +165,8 @@ static int check_row(void *arg, const struct sto_key *key, const struct sto_cell
     }
     if (c->h->replace && !is_replaced(c->h->replace, key, cells))
         return bad(c, "has points of other series or times than those that are to be replaced");
-    for (uint32_t i = 0; i < cells->n; i++)
-        if (!is_good_cell(cells->meta[i], cells->m[i]) ||
-            (i && sto_meta_off(cells->meta[i - 1]) >= sto_meta_off(cells->meta[i])))
-            return bad(c, "has a point that is not valid");
+    if (sto_cells_are_kept(cells) ? !are_good_versions(cells) : !is_good_row(cells))
+        return bad(c, "has a point that is not valid");
     if ((++c->n_rows & 255) == 0 && cancelled(c->h))
         return ts_error_set(&c->why, TS_ECANCELLED, "the bulk load was given up");
     return 0;

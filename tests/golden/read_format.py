@@ -80,7 +80,7 @@ def signed(value):
 # --- write-ahead log ---------------------------------------------------------------------------------
 
 WAL_KINDS = ("int", "dec", "raw")
-WAL_OPS = ("put", "add", "del")
+WAL_OPS = ("put", "add", "del", "keep")
 
 
 def wal_operation(b, state, n_series):
@@ -103,7 +103,7 @@ def wal_operation(b, state, n_series):
     del recent[3:]
     value = b.u64() if control & 0x80 else b.varint()
     value = signed(~value if control & 0x40 else value)
-    if not 0 <= state[0] < n_series or flags >> 10 or flags >> 8 > 2 or flags >> 1 & 3 > 2:
+    if not 0 <= state[0] < n_series or flags >> 10 or flags >> 1 & 3 > 2:
         raise Damage("operation makes no sense")
     kind, exponent = WAL_KINDS[flags >> 1 & 3], flags >> 3 & 31
     return "%s series=%d time=%d%s %s" % (
@@ -572,7 +572,7 @@ def block_row(cells, n, flags, mode, times, values, seconds, n_patches):
         elif mode == 0 and kind == 2 and n_patches:
             v = signed(cells.bytes.u64())
         text = number(kind, f >> 3 & 31, v)
-        out.append("%d%s:%s%s" % (off * (1000 if seconds else 1), "ms" if f & 1 else "", "+" if f >> 8 == 1 else "", text))
+        out.append("%d%s:%s%s" % (off * (1000 if seconds else 1), "ms" if f & 1 else "", ("", "+", "?", "=")[f >> 8], text))
     return " ".join(out)
 
 

@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "storage/versions.h"
 
 #define BUCKETS     2048u /* about so many, so that the open ends of all of them fit the caches */
 #define SPARSE      8u    /* a bucket with fewer points than 1/8 of its series is sorted by comparing */
@@ -112,7 +113,7 @@ size_t sto_bulk_sort_times(struct sto_bulk_point *p, size_t n, struct sto_bulk_p
         merge_sort(p, n, aux);
     size_t kept = 0;
     for (size_t i = 0; i < n; i++)
-        if (i + 1 == n || time_of(&p[i]) != time_of(&p[i + 1]))
+        if (i + 1 == n || time_of(&p[i]) != time_of(&p[i + 1]) || sto_meta_op(p[i].meta) == STO_OP_KEEP)
             p[kept++] = p[i];
     return kept;
 }
@@ -281,7 +282,10 @@ static int write_series(struct task *t, const struct sto_bulk_point *p, size_t n
         t->cells.uniform = uniform;
         t->cells.common = common;
         struct sto_key key = {.metric = id->metric, .series = id->series, .hour = p[i].hour};
-        TS_TRY(sto_sst_write_row(t->w, &key, &t->cells, err));
+        if (sto_cells_are_kept(&t->cells))
+            sto_versions_trim(&t->cells);
+        if (t->cells.n)
+            TS_TRY(sto_sst_write_row(t->w, &key, &t->cells, err));
     }
     return 0;
 }

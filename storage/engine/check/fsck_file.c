@@ -137,8 +137,7 @@ static int block_rows(struct pair *p, bool *out_bad, struct ts_error *err)
         const struct sto_key *key = &sto_dec_row_at(p->t.dec, i)->key;
         TS_TRY(sto_dec_cells(p->t.dec, i, &p->piece, err));
         int cmp = p->on_row ? sto_key_cmp(&p->key, key) : -1;
-        if (cmp > 0 ||
-            (cmp == 0 && sto_meta_off(p->cells.meta[p->cells.n - 1]) >= sto_meta_off(p->piece.meta[0]))) {
+        if (cmp > 0 || (cmp == 0 && !sto_meta_follows(p->cells.meta[p->cells.n - 1], p->piece.meta[0]))) {
             *out_bad = true;
             return 0;
         }

@@ -375,7 +375,7 @@ static int reserve_cells(struct sto_sst_cur *cur, struct sto_cells *c, uint32_t 
 static int join(struct sto_sst_cur *cur, struct ts_error *err)
 {
     struct sto_cells *all = &cur->cells, *p = &cur->piece;
-    if (sto_meta_off(all->meta[all->n - 1]) >= sto_meta_off(p->meta[0]))
+    if (!sto_meta_follows(all->meta[all->n - 1], p->meta[0]))
         return damaged(cur, err);
     TS_TRY(reserve_cells(cur, all, all->n + p->n, err));
     memcpy(all->meta + all->n, p->meta, p->n * sizeof *p->meta);

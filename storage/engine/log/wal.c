@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "storage/engine/log/wal_int.h"
+#include "storage/versions.h"
 
 int sto_wal_new(const struct ts_fs *fs, const char *dir, uint32_t run, uint32_t owner, uint64_t gen,
                 struct sto_wal **out_wal, struct ts_error *err)
@@ -181,6 +182,8 @@ static int encode(struct sto_wal *wal, const struct sto_point *points, size_t n,
     struct sto_wal_ctx ctx = STO_WAL_CTX_INIT;
     for (size_t at = 0; at < n;) {
         size_t n_chunk = n - at < STO_WAL_CHUNK_POINTS ? n - at : STO_WAL_CHUNK_POINTS;
+        /* a stamp and its value are in one record */
+        n_chunk -= n_chunk > 1 && n_chunk < n - at && sto_is_stamp(points[at + n_chunk - 1].flags);
         size_t before = wal->buf_n;
         uint32_t n_known = wal->n_ids;
         TS_TRY(number_points(wal, points + at, n_chunk, err));

@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "storage/versions.h"
 
 _Static_assert(sizeof(STO_WAL_MAGIC) == 8 + 1, "FORMAT.md: magic is 8 bytes");
 _Static_assert(STO_META_MS == 1u << 22 && STO_META_OP_SHIFT == 30, "FORMAT.md: flags are meta >> 22");
@@ -312,7 +313,9 @@ uint8_t *sto_wal__points_put(uint8_t *p, const uint8_t *stop, struct sto_wal_ctx
 {
     struct sto_wal_ctx c = *ctx;
     size_t i;
-    for (i = 0; i < n && p < stop; i++) {
+    for (i = 0; i < n; i++) {
+        if (p >= stop && !(i && sto_is_stamp(points[i - 1].flags)))
+            break; /* the value of a stamp goes with it */
         const struct sto_point *pt = &points[i];
         uint8_t *ctl = p++;
         unsigned bits = 0;
@@ -376,8 +379,8 @@ static const uint8_t *get_flags(const uint8_t *p, const uint8_t *end, unsigned c
         return NULL;
     uint32_t v = ts_ld16(p);
     uint32_t flags = v << FLAGS_SHIFT;
-    if (v >> (32 - FLAGS_SHIFT) || sto_meta_op(flags) > STO_OP_DEL || sto_meta_kind(flags) > TS_NUM_RAW ||
-        sto_meta_exp(flags) > TS_NUM_MAX_EXP)
+    if (v >> (32 - FLAGS_SHIFT) || sto_meta_kind(flags) > TS_NUM_RAW ||
+        (sto_meta_exp(flags) > TS_NUM_MAX_EXP && !sto_is_stamp(flags)))
         return NULL;
     flags_to_front(f, code, flags);
     return p + 2;

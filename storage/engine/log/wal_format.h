@@ -166,8 +166,8 @@ uint8_t *sto_wal__def_put(uint8_t *p, const struct sto_series *s, bool known, ui
 const uint8_t *sto_wal__def_get(const uint8_t *p, const uint8_t *end, enum sto_wal_record type,
                                 uint32_t *before, struct sto_wal_def *out);
 
-/** Encode operations until n are done or p >= stop; numbers[i] is the number of points[i] in this segment. p
- * must have space for STO_WAL_POINT_MAX_BYTES beyond stop. *out_n = operations encoded; returns the byte
+/** Encode operations until n are done or p >= stop; the value of a stamp (storage/versions.h) is encoded with it. numbers[i] is the
+ * number of points[i] in this segment. p must have space for 2 * STO_WAL_POINT_MAX_BYTES beyond stop. *out_n = operations encoded; returns the byte
  * after them. Cost: 2-4 ns a point. */
 uint8_t *sto_wal__points_put(uint8_t *p, const uint8_t *stop, struct sto_wal_ctx *ctx,
                              const struct sto_point *points, const uint32_t *numbers, size_t n,

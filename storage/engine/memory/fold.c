@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "storage/versions.h"
 
 #define STACK_CELLS                                                                                          \
     256 /* rows of up to this many operations need no heap; most unsorted rows of a memstore have fewer */
@@ -204,19 +205,9 @@ void sto_fold_on_top(uint32_t *cell_meta, int64_t *cell_m, uint32_t meta, int64_
     *cell_m = sum.m;
 }
 
-void sto_fold(const uint32_t *meta, const int64_t *m, uint32_t n, struct sto_cells *out)
+static uint32_t fold_points(const uint32_t *meta, const int64_t *m, const uint64_t *keys, uint32_t n_keys,
+                            struct sto_cells *out)
 {
-    uint64_t stack_keys[2 * STACK_CELLS];
-    uint64_t *keys = n <= STACK_CELLS ? stack_keys : ts_xmalloc((size_t)n * 2 * sizeof(*keys));
-    uint32_t n_keys = 0;
-    for (uint32_t i = 0; i < n; i++)
-        if (sto_meta_op(meta[i]) != STO_OP_DEL)
-            keys[n_keys++] = (uint64_t)sto_meta_off(meta[i]) << KEY_OFF_SHIFT | i;
-    sort_keys(keys, keys + n, n_keys);
-    if (n_keys < n && n_keys > 0)
-        n_keys = drop_deleted(meta, m, n, keys, n_keys);
-
-    sto_cells_reserve(out, n_keys);
     uint32_t k = 0; /* cells in out */
     for (uint32_t i = 0; i < n_keys; i++) {
         uint32_t at = (uint32_t)keys[i];
@@ -228,8 +219,41 @@ void sto_fold(const uint32_t *meta, const int64_t *m, uint32_t n, struct sto_cel
             k++;
         }
     }
-    out->n = k;
+    return k;
+}
+
+static void fold_versions(const uint32_t *meta, const int64_t *m, const uint64_t *keys, uint32_t n_keys,
+                          struct sto_cells *out)
+{
+    for (uint32_t i = 0; i < n_keys; i++) {
+        out->meta[i] = meta[(uint32_t)keys[i]];
+        out->m[i] = m[(uint32_t)keys[i]];
+    }
+    out->n = n_keys;
+    sto_versions_trim(out);
+}
+
+void sto_fold(const uint32_t *meta, const int64_t *m, uint32_t n, struct sto_cells *out)
+{
+    uint64_t stack_keys[2 * STACK_CELLS];
+    uint64_t *keys = n <= STACK_CELLS ? stack_keys : ts_xmalloc((size_t)n * 2 * sizeof(*keys));
+    uint32_t n_keys = 0, kept = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        kept |= meta[i] & meta[i] << 1; /* the highest bit: both bits of the operation, which is KEEP */
+        if (sto_meta_op(meta[i]) != STO_OP_DEL)
+            keys[n_keys++] = (uint64_t)sto_meta_off(meta[i]) << KEY_OFF_SHIFT | i;
+    }
+    sort_keys(keys, keys + n, n_keys);
+    if (n_keys < n && n_keys > 0)
+        n_keys = drop_deleted(meta, m, n, keys, n_keys);
+
+    sto_cells_reserve(out, n_keys);
+    if (kept >> 31)
+        fold_versions(meta, m, keys, n_keys, out);
+    else
+        out->n = fold_points(meta, m, keys, n_keys, out);
     sto_fold_uniform(out);
     if (keys != stack_keys)
         ts_free(keys);
 }
+_Static_assert(STO_META_OP_SHIFT == 30 && STO_OP_KEEP == 3, "sto_fold looks for both bits of an operation");

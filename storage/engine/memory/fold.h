@@ -3,7 +3,8 @@
  * delete mean.
  *
  * For each offset the last put wins, and later adds are summed onto it; a delete removes what arrived before
- * it in its range.
+ * it in its range. Versions (storage/versions.h) of an offset stay beside each other, in the order of arrival, as
+ * many as their stamps say.
  *
  * Threads    pure functions
  * Not here   where operations come from (memstore.h), rows of several sources (merge.h)
@@ -29,10 +30,10 @@ static inline bool sto_sum_overflows(uint32_t meta, int64_t m)
 struct ts_num sto_num_add(struct ts_num a, struct ts_num b);
 
 /**
- * Apply n operations (PUT, ADD, and DEL whose offset and m are its first and last ms, inclusive).
+ * Apply n operations (PUT, ADD, and DEL whose offset and m are its first and last ms, inclusive; or KEEP and DEL).
  *
  * @param meta, m  in order of arrival; must not be arrays of out
- * @param out      sorted by offset, each offset once, PUT and ADD only; may become empty
+ * @param out      sorted by offset, each offset once, PUT and ADD only; or whole versions; may become empty
  *
  * Cost: O(n) for puts and adds, O(n log n) with deletes; scratch of about 30 bytes an operation beyond 256.
  */

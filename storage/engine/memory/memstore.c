@@ -399,7 +399,7 @@ static inline void append(struct sto_mem *mem, struct sto_mem_row *row, uint32_t
     uint32_t state = atomic_load_explicit(&row->state, memory_order_relaxed);
     if (__builtin_expect(state >= UINT32_MAX - 2, 0))
         TS_BUG("a row of one memstore holds 2^31 operations");
-    state |= off < row->min_off || meta >> STO_META_OP_SHIFT == STO_OP_DEL;
+    state |= off < row->min_off || meta >> STO_META_OP_SHIFT >= STO_OP_DEL; /* a DEL or KEEP is folded */
     row->min_off = (off + 1) & STO_META_OFF_MASK;
 #ifdef TSD_DEBUG_YIELD
     if ((state & 6) == 0)

@@ -75,7 +75,8 @@ const struct sto_series *sto_mem_row_series(const struct sto_mem_row *row);
 /** The hour of a row, counted since 1970. */
 int32_t sto_mem_row_hour(const struct sto_mem_row *row);
 /** Read the cells of a row as one consistent prefix (n is loaded once): sorted by offset, each offset
- * once, PUT and ADD only, deletes applied. May return n = 0. */
+ * once, PUT and ADD only, deletes applied; or versions, trimmed, without a last one that is written just now. May
+ * return n = 0. */
 void sto_mem_row_read(const struct sto_mem_row *row, struct sto_cells *out);
 /** Operations in a row, at least as many as sto_mem_row_read returns cells. For estimates. */
 uint32_t sto_mem_row_n(const struct sto_mem_row *row);

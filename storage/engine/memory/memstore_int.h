@@ -35,7 +35,7 @@ struct sto_mem_row {
     struct sto_mem_row *next;        /* row linked before this one; fixed before the row is published */
     struct sto_mem_cell *tail;       /* owner: position of the next cell; the chunk's link if left is 0 */
     int32_t hour;                    /* hours since the epoch; fixed before the row is published */
-    /* Number of cells << 1 | out of order. It is one word, so that a reader that sees n cells also sees
+    /* Number of cells << 1 | out of order, or with deletes or versions. It is one word, so that a reader that sees n cells also sees
      * whether exactly these n are in order: the writer stores it with release after the cell (and after
      * the link to the cell's chunk), readers load it once with acquire. */
     _Atomic uint32_t state;

@@ -276,6 +276,8 @@ static int read_pieces(struct sto_merge *m, int32_t hour, struct ts_error *err)
 
 static bool has_adds(const struct sto_cells *c)
 {
+    if (sto_cells_are_kept(c))
+        return false;
     if (c->uniform)
         return (c->common & STO_META_OP_MASK) != 0;
     uint32_t ops = 0;

@@ -6,7 +6,8 @@
  * each time occurs once. For one time, from the oldest source to the newest: a put replaces the value, an
  * addition is added to it, a tombstone of a newer source deletes it. An addition without an older value stays
  * an addition when only some of the sources are merged, since an older source may have that value; for a
- * query it is the value.
+ * query it is the value. Versions (storage/versions.h) of one time, which a source may have many of, are kept in the order of
+ * the sources, as many as their stamps say.
  *
  * Threads    a merge belongs to one thread; it borrows its sources; memstores may be written to meanwhile
  * Cost       rows with one source are passed through; rows whose sources do not overlap in time are joined;
@@ -21,7 +22,7 @@
 
 /* The part of a row in one source. */
 struct sto_merge_src {
-    const struct sto_cells *cells; /* sorted, each offset once, PUT and ADD; NULL = none */
+    const struct sto_cells *cells; /* sorted, each offset once, PUT and ADD, or versions; NULL = none */
     const struct sto_tomb
         *tombs;     /* of this row's series, any time, any order; delete from sources before this one */
     size_t n_tombs; /* length of tombs */
@@ -32,7 +33,7 @@ struct sto_merge_src {
  * @param hour   of the row
  * @param src    src[0] is the oldest, src[n_src - 1] the newest
  * @param final  nothing older exists or matters: additions without an older value become puts
- * @param out    sorted cells, each offset once; may become empty; must not be among the sources
+ * @param out    sorted cells, each offset once or versions; may become empty; must not be among the sources
  *
  * Cost: O(cells + tombstones log tombstones).
  */

@@ -2,7 +2,8 @@
  * merge_cells.c - merges the pieces of one row from several sources.
  *
  * First the cells that tombstones of newer sources cover are removed from each piece. Then the pieces are
- * appended to each other if they do not overlap in time, else merged by runs, two at a time.
+ * appended to each other if they do not overlap in time, else merged by runs, two at a time. Versions of one time
+ * are put behind each other, and what is more than is kept of them goes in the end.
  *
  * Threads    pure functions
  * Not here   finding the pieces (merge.c), put and add of one time (fold.c)
@@ -14,6 +15,7 @@
 
 #include "base/mem.h"
 #include "storage/engine/memory/fold.h"
+#include "storage/versions.h"
 
 #define STACK_PIECES 16 /* up to this many pieces of a row need no heap memory */
 
@@ -117,6 +119,18 @@ static void copy_living(const struct dead *dead, const struct sto_cells *c, stru
     append_run(copy, c, i, c->n);
 }
 
+/* Append all versions of the time at which both stand, those of a first. */
+static void merge_versions(const struct sto_cells *a, uint32_t *i, const struct sto_cells *b, uint32_t *j,
+                           struct sto_cells *out)
+{
+    uint32_t off = sto_meta_off(a->meta[*i]), end = run_end(a->meta, *i, a->n, off + 1);
+    append_run(out, a, *i, end);
+    *i = end;
+    end = run_end(b->meta, *j, b->n, off + 1);
+    append_run(out, b, *j, end);
+    *j = end;
+}
+
 /* Both sorted; b is newer. */
 static void merge_two(const struct sto_cells *a, const struct sto_cells *b, struct sto_cells *out)
 {
@@ -132,6 +146,10 @@ static void merge_two(const struct sto_cells *a, const struct sto_cells *b, stru
         j = end;
         if (j == b->n || sto_meta_off(a->meta[i]) != sto_meta_off(b->meta[j]))
             continue;
+        if (sto_meta_op(b->meta[j]) == STO_OP_KEEP) {
+            merge_versions(a, &i, b, &j, out);
+            continue;
+        }
         out->meta[out->n] = a->meta[i];
         out->m[out->n] = a->m[i];
         sto_fold_on_top(&out->meta[out->n], &out->m[out->n], b->meta[j], b->m[j]);
@@ -232,7 +250,9 @@ void sto_merge_cells(int32_t hour, const struct sto_merge_src *src, size_t n_src
             dead_add(&dead, hour, src[i].tombs, src[i].n_tombs);
     }
     join(pieces + at, n_src - at, by_time, out);
-    if (final)
+    if (sto_cells_are_kept(out))
+        sto_versions_trim(out);
+    else if (final)
         for (uint32_t i = 0; i < out->n; i++)
             out->meta[i] &= ~STO_META_OP_MASK; /* ADD becomes PUT, which is 0 */
     sto_fold_uniform(out);

@@ -102,6 +102,14 @@ class Writer(threading.Thread):
             self.n, k, due = self.n + self.n_each, k + 1, max(due + 1 / self.per_s, time.monotonic() - 1)
 
 
+def left_bytes(d, opt):
+    """What has expired and takes space still, an estimate; with a limit: what is above it."""
+    r = d.api("/api/retention?explain=true")
+    if opt.max_bytes:
+        return max(0, r["limit"]["bytes"] - r["limit"]["maxBytes"])
+    return sum(rule["expiredBytes"] for rule in r["rules"])
+
+
 def files_bytes(d):
     return sum(float(r["value"]) for r in d.api("/api/stats") if r["metric"] == "tsd.storage.files.bytes")
 
@@ -128,7 +136,7 @@ def phase(d, name, seconds, sync, start=None, done=None):
 
 def n_points(d, from_s):
     """Points by day from a time on, of what was loaded."""
-    rows = d.api("/api/query?start=%d&end=%d&m=sum:1d-count:cpu.m1" % (from_s, NOW - 7200))
+    rows = d.api("/api/query?start=%d&end=%d&m=sum:1d-count:cpu.m1" % (from_s, NOW - 7200 - 2 * DAY))
     return sum(sum(r["dps"].values()) for r in rows)
 
 
@@ -155,7 +163,7 @@ def main():
         writer = Writer(d, opt)
         writer.start()
         phase(d, "before", opt.seconds, sync)
-        freed = phase(d, "expiry", opt.seconds, sync, start, lambda: files_bytes(d) < bytes_before * 0.6)
+        freed = phase(d, "expiry", opt.seconds, sync, start, lambda: left_bytes(d, opt) < bytes_before * 0.02)
         phase(d, "after", opt.seconds, sync)
         writer.end.set()
         writer.join()

@@ -227,9 +227,11 @@ static void test_store_quota__without_a_limit_old_points_are_taken_again(void **
         merge(&l);
     }
     int64_t cutoff_ms = look(l.st).cutoff_ms;
-    put_at(l.st, 0, T0 + DAY,
-           5); /* hidden, and in a file that the cutoff of the manifest does not concern yet */
+    /* hidden: in a file that the cutoff of the manifest does not concern yet, and in memory */
+    put_at(l.st, 0, T0 + DAY, 5);
     flush_to(l.st, STO_LEVEL_FILES);
+    put_at(l.st, 0, T0 + 3 * DAY, 6);
+    sto_writer_turn(sto_writer(l.st, 0));
     expect(&l, cutoff_ms);
     assert_int_equal(set(l.st, 0), 0);
     for (int i = 0; i < 3; i++) {

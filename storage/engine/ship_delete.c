@@ -10,6 +10,7 @@
 #include "storage/engine/ship_int.h"
 
 #include "base/time.h"
+#include "storage/internal.h"
 
 #include <string.h>
 
@@ -29,8 +30,11 @@ static int send_hours(struct sto_ship__pass *p, const struct sto_tomb *t, int32_
     struct sto_remote_series series;
     int64_t from_ms = lo * TS_HOUR_MS, to_ms = (hi + 1ll) * TS_HOUR_MS - 1;
     struct sto_remote_call call = {.deadline_ns = ts_clock_mono_ns() + DELETE_NS, .cancel = &p->s->stop};
+    struct sto_internal internal;
     if (!p->e->owner.names(p->e->owner.arg, t->series, tags, &series))
         return 0;
+    if (sto_internal_parse(series.metric, &internal) && internal.kind == STO_INTERNAL_VERSIONS)
+        return 0; /* versions are never sent */
     series.tags = tags;
     from_ms = t->from_ms > from_ms ? t->from_ms : from_ms;
     to_ms = t->to_ms < to_ms ? t->to_ms : to_ms;

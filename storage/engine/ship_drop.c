@@ -6,6 +6,8 @@
  *
  * While the wall clock is not trusted, because it has jumped (retention.h), nothing is removed.
  *
+ * Versions (storage/versions.h), which are never shipped, go with the points of their hours.
+ *
  * A file stays if older points, which it overwrites, would reappear, or if it has tombstones, which merges
  * drop when they delete nothing more. Inputs of a running merge stay too, since removing files does not wait
  * for it.

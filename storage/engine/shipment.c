@@ -177,6 +177,8 @@ int sto_sending__row(struct sto_sending *s, const struct sto_key *key, const str
 {
     struct sto_remote_tag tags[STO_SHIP_TAGS_MAX];
     struct sto_remote_series series = {0};
+    if (sto_cells_are_kept(all))
+        return 0; /* versions are of this store alone */
     if (!s->e->owner.names(s->e->owner.arg, key->series, tags, &series))
         return 0; /* the series was forgotten, so its points are not needed */
     struct sto_shipment_batch *b = s->open;

@@ -240,7 +240,7 @@ int tsd_lines__internal(struct tsd_lines_run *r, const struct tsd_lines_spec *sp
         const struct sto_internal *h = &list[i].parts;
         if (h->kind == STO_INTERNAL_ROLLUP) {
             rc = rollup_lines(r, &list[i], spec, conds, err);
-        } else if (!ts_slice_eq(h->metric, done)) {
+        } else if (h->kind == STO_INTERNAL_HISTOGRAM && !ts_slice_eq(h->metric, done)) {
             rc = histogram_lines(r, h->metric, spec, conds, arena, err);
             done = h->metric;
         }

@@ -80,7 +80,7 @@ bool sto_mem_row_read_from(const struct sto_mem_row *row, uint32_t from, struct 
     uint32_t *meta = (uint32_t *)(m + k);
     copy_cells(row, from, n, meta, m);
     for (uint32_t i = 0; i < k; i++)
-        *out_mixed |= sto_meta_op(meta[i]) != STO_OP_PUT;
+        *out_mixed |= sto_meta_op(meta[i]) == STO_OP_ADD || sto_meta_op(meta[i]) == STO_OP_DEL;
     sto_fold(meta, m, k, out);
     ts_free(m);
     return (state & 1) == 0;

@@ -237,7 +237,7 @@ static void event(struct ship_both *b, struct v_history *h, size_t *n_synced, ui
 static void test_versions__random_histories_of_a_store(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 60; seed++) {
+    for (uint64_t seed = 1; seed <= 30; seed++) {
         struct ship_both b;
         struct v_history h = {0};
         size_t n_synced = 0;
@@ -366,6 +366,68 @@ static void test_versions__rows_longer_than_a_block(void **state)
     ship_end(&b);
 }
 
+/* --- shipping --- */
+
+static int count_row(void *arg, const struct sto_remote_row *row, size_t pos, struct ts_error *err)
+{
+    (void)row, (void)pos, (void)err;
+    *(unsigned *)arg += 1;
+    return 0;
+}
+
+/* Rows that the remote store has of the series of versions. */
+static unsigned count_remote(struct ship_both *b)
+{
+    struct ts_buf name;
+    unsigned n = 0;
+    struct ts_error err = {0};
+    ts_buf_init(&name, 0);
+    sto_internal_name(&(struct sto_internal){STO_INTERNAL_VERSIONS, TS_SLICE_LIT("m"), TS_SLICE_LIT("w")},
+                      &name);
+    struct sto_remote_tag tag = {TS_SLICE_LIT("host"), TS_SLICE_LIT("h0")};
+    struct sto_remote_series s = {
+        .key = STO_REMOTE_NO_KEY, .metric = ts_buf_get(&name), .tags = &tag, .n_tags = 1};
+    struct sto_fetch f = {
+        .metric = s.metric, .series = &s, .n_series = 1, .from_ms = STO_MIN_TS_MS, .to_ms = STO_MAX_TS_MS};
+    assert_int_equal(b->r->ops->fetch(b->r, &f, NULL, count_row, &n, &err), 0);
+    ts_buf_release(&name);
+    return n;
+}
+
+/* Versions are never shipped, and hold nothing up; from memory, from files, and with deletes. */
+static void test_versions__are_not_shipped(void **state)
+{
+    (void)state;
+    for (int from_files = 0; from_files < 2; from_files++) {
+        struct ship_both b;
+        struct v_history h = {0};
+        ship_begin(&b);
+        uint64_t seed = 5;
+        for (int round = 0; round < 5; round++) {
+            for (int i = 0; i < 100; i++) {
+                struct v_op op = v_random(&seed, 3);
+                v_op(b.st, &h, &op);
+                ship_put(&b, (unsigned)i % N_SERIES, op.ts_ms, i);
+            }
+            if (round == 3)
+                ship_add(&b, 0, T0, 5);
+            if (from_files)
+                ship_flush(b.st);
+            ship_all(b.st);
+            ship_expect(b.r, &b.d, "shipped");
+        }
+        uint64_t n_deletes = ship_stat(b.st, "ship.deletes");
+        struct v_op op = {.is_delete = true, .ts_ms = T0, .to_ms = T0 + TS_HOUR_MS};
+        v_op(b.st, &h, &op);
+        ship_flush(b.st);
+        ship_all(b.st);
+        assert_int_equal(ship_stat(b.st, "ship.deletes"), n_deletes);
+        assert_int_equal(count_remote(&b), 0);
+        ts_free(h.ops);
+        ship_end_settled(&b);
+    }
+}
+
 /* --- bulk loads --- */
 
 static struct bulk_input bulk_of(const struct v_history *h)
@@ -448,13 +510,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_versions__the_result_does_not_depend_on_the_cuts),
         cmocka_unit_test(test_versions__many_sources_at_once),
+        cmocka_unit_test(test_versions__are_not_shipped),
         cmocka_unit_test(test_versions__a_lone_stamp_is_left_out),
         cmocka_unit_test(test_versions__records_do_not_part_a_stamp_from_its_value),
-        cmocka_unit_test(test_versions__random_histories_of_a_store),
         cmocka_unit_test(test_versions__a_log_that_ends_with_a_stamp),
         cmocka_unit_test(test_versions__many_versions_of_one_time),
         cmocka_unit_test(test_versions__rows_longer_than_a_block),
         cmocka_unit_test(test_versions__bulk_loads_keep_the_order_of_the_input),
+        cmocka_unit_test(test_versions__random_histories_of_a_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,7 @@
 #include "storage/engine/lost.h"
 #include "storage/engine/once_all.h"
 #include "storage/engine/retention.h"
+#include "storage/engine/shards.h"
 #include "storage/engine/files/sst_format.h"
 #include "storage/floors.h"
 #include "storage/fsck_int.h"
@@ -452,6 +453,7 @@ static int on_name(void *arg, const char *name)
                                         STO_FLOORS_NAME,
                                         STO_QUOTA_NAME,
                                         STO_COMPLETE_NAME,
+                                        STO_SHARDS_NAME,
                                         STO_HANDOVER_NAME,
                                         STO_BULK_DIR,
                                         STO_UNFINISHED_NAME};
@@ -533,9 +535,22 @@ static void look_at_rules(struct sto_fsck *k)
     sto_retain_rules_release(&rules);
 }
 
+/* The number of shards that is wanted. Without it the store keeps the number it has. */
+static void look_at_shards(struct sto_fsck *k)
+{
+    uint32_t n;
+    struct ts_error why = {0};
+    if (sto_shards_read(k->fs, k->opts.dir, &n, &why) >= 0)
+        return;
+    char *path = ts_fs_join(k->opts.dir, STO_SHARDS_NAME);
+    sto_fsck__find(k, STO_FIND_NOTE, path, UINT64_MAX, "%s; tsd rebalance writes it again", why.text);
+    ts_free(path);
+}
+
 int sto_fsck__strays(struct sto_fsck *k, struct ts_error *err)
 {
     look_at_retention(k);
+    look_at_shards(k);
     look_at_rules(k);
     struct strays top = {.k = k, .dir = k->opts.dir, .top = true}, files = {.k = k, .dir = k->files_dir};
     TS_TRY(k->fs->list(k->fs, k->opts.dir, on_name, &top, err));

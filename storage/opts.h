@@ -92,11 +92,12 @@ struct sto_opts {
     uint64_t
         day_rows; /* tests: a file with this many rows gets day summaries at once (engine/day_files.h); 0 = 4,096, when it is old */
     uint64_t big_day_points; /* tests: a day with this many points gets files of its own; 0 = 100,000 */
-    /* tests: a merge begins a new file at the next key when a file has this size; 0 = 1 GiB */
+    /* a merge begins a new file at the next key when a file has this size; 0 = 1 GiB */
     uint64_t output_bytes;
     uint64_t
         bulk_ahead_gens; /* tests: so many flushes may happen while bulk files are handed over; 0 = 2^20 */
-    uint64_t checkpoint_bytes;  /* tests: a merge writes this much between two checkpoints; 0 = 1 GiB */
+    uint64_t
+        checkpoint_bytes; /* tests: a merge writes this much between two checkpoints; 0 = 1 GiB, or output_bytes if that is more */
     uint32_t index_page_blocks; /* tests: entries of an index page; 0 = 256 */
     /* tests: opening a file does not read its index, however small the index is */
     bool index_late;

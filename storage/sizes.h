@@ -18,5 +18,10 @@ struct sto_window_size {
 struct sto_owner_size {
     uint64_t n_points, n_bytes; /* operations, bytes */
 };
+/* Numbers of shards. */
+struct sto_shards {
+    uint32_t n_now;    /* of the store as it is open */
+    uint32_t n_wanted; /* of the store when it is opened again, if nothing keeps it from changing */
+};
 
 #endif

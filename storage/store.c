@@ -416,6 +416,22 @@ int sto_store_pump_forget(struct sto_store *st, struct ts_error *err)
     return sto_forget_now(&st->forget, &n, err);
 }
 
+int sto_compact(struct sto_store *st, const struct sto_compact_spec *spec, struct sto_compact_result *out,
+                struct ts_error *err)
+{
+    return sto_engine_compact_range(st->engine, spec, out, err);
+}
+
+struct sto_shards sto_shards(const struct sto_store *st)
+{
+    return sto_engine_shards(st->engine);
+}
+
+int sto_rebalance(struct sto_store *st, unsigned n_shards, struct ts_error *err)
+{
+    return sto_engine_set_shards(st->engine, n_shards, err);
+}
+
 void sto_compact_soon(struct sto_store *st)
 {
     sto_engine_compact_soon(st->engine);

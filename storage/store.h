@@ -22,7 +22,8 @@
 #include "base/pool.h"
 #include "storage/bulk.h" /* bulk loads */
 #include "storage/catalog/catalog.h"
-#include "storage/fsck.h" /* check and repair of a stopped store */
+#include "storage/compaction.h" /* compressing harder */
+#include "storage/fsck.h"       /* check and repair of a stopped store */
 #include "storage/opts.h"
 #include "storage/refusals.h"
 #include "storage/retain.h" /* rules of retention */
@@ -138,6 +139,13 @@ uint64_t sto_ship_failing(struct sto_store *st, struct ts_error *out);
 /** Remove files whose points are before a time and were all shipped before it; sto_engine_drop_shipped. Errors of the manifest.
  * Blocks. */
 int sto_drop_shipped(struct sto_store *st, int64_t before_ms, struct ts_error *err);
+/** Compress the files of a range of time harder; sto_engine_compact_range. */
+int sto_compact(struct sto_store *st, const struct sto_compact_spec *spec, struct sto_compact_result *out,
+                struct ts_error *err);
+/** The number of shards, and the one that was asked for; sto_engine_shards. */
+struct sto_shards sto_shards(const struct sto_store *st);
+/** Ask for another number of shards; sto_engine_set_shards. */
+int sto_rebalance(struct sto_store *st, unsigned n_shards, struct ts_error *err);
 /** Request STO_LEVEL_COMPACT in the background; returns at once. */
 void sto_compact_soon(struct sto_store *st);
 

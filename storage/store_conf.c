@@ -39,6 +39,11 @@ const struct ts_conf_key sto_conf_keys[] = {
         "Memory for blocks of the files that a merge reads. With less it reads blocks again instead of "
         "holding one of each file. 0 = 32M, or a 32nd of memory_limit if that is less.",
         TO(merge_memory_bytes)),
+    TS_KEY_BYTES(
+        "compaction_file_bytes", "1G", 16 << 20, (int64_t)64 << 30,
+        "Merges cut files by series at about this size. Smaller files are rewritten and copied in smaller "
+        "pieces; larger ones are fewer. Files that exist change when they are merged.",
+        TO(output_bytes)),
     TS_KEY_INT(
         "flush_age_s", "7200", 0, 30 * 86400,
         "Points are written to files when they have been in memory for this long, even if memory is not "
@@ -77,10 +82,11 @@ const struct ts_conf_key sto_conf_keys[] = {
     TS_KEY_BYTES("counter_ids_bytes", "0", 0, 32 << 20,
                  "Memory for ids of clients. 0 = 32M, or a 256th of memory_limit if that is less.",
                  TO(ids_bytes)),
-    TS_KEY_INT("shards", "16", 1, 4096,
-               "Number of shards of a new store (a power of two, fixed for its life); each belongs to one "
-               "worker. Use 64 on a large machine.",
-               TO(n_shards)),
+    TS_KEY_INT(
+        "shards", "16", 1, 4096,
+        "Number of shards of a new store (a power of two); each belongs to one worker. Use 64 on a large "
+        "machine. tsd rebalance changes it later.",
+        TO(n_shards)),
     TS_KEY_INT(
         "max_series", "0", 0, 2147483648,
         "Most series of the store; points of further series are refused while those of known series are "

@@ -361,7 +361,7 @@ static const struct tsd_cmd commands[] = {
                  "tsd annotate list 2026/11/01 now",
      .run = tsd_annotate_run},
     {.name = "flush",
-     .also = "compact sync",
+     .also = "sync",
      .summary = "Write points from memory to files; with --compact also merge files.",
      .usage = "[--compact] [--host HOST] [--port PORT]\n"
               "[--compact] --data DIR",
@@ -371,6 +371,39 @@ static const struct tsd_cmd commands[] = {
      .examples = "tsd flush\n"
                  "tsd flush --compact --data ./data",
      .run = tsd_flush_run},
+    {.name = "compact",
+     .also = "compress recompress",
+     .summary = "Compress files of a range of time harder.",
+     .usage = "[--from TIME] [--to TIME] [--level 4..19] [--host HOST] [--port PORT]\n"
+              "[--from TIME] [--to TIME] [--level 4..19] --data DIR",
+     .opts = tsd_compact_opts,
+     .details =
+         "All files that have points of the range are written again with this level of zstd, unless they "
+         "have it "
+         "already, or their day is not over.\n"
+         "Later merges keep the level. From 16 on blocks are four times as large: short reads of one series "
+         "take longer.\n"
+         "It runs as merges do, beside everything else, and may take hours; tsd flush --compact merges "
+         "first. What is done stays if it "
+         "is interrupted.",
+     .examples = "tsd compact --to 30d-ago --level 9\n"
+                 "tsd compact --from 2026-01 --to 2026-06 --level 19 --data ./data",
+     .run = tsd_compact_run},
+    {.name = "rebalance",
+     .also = "shards reshard",
+     .summary = "Change the number of shards, or print it.",
+     .usage = "[--shards N] [--host HOST] [--port PORT]\n"
+              "[--shards N] --data DIR",
+     .opts = tsd_rebalance_opts,
+     .details =
+         "A running daemon changes when it is stopped and started again; until then it remembers what is "
+         "wanted. "
+         "A folder changes at once.\n"
+         "Fewer shards may have to wait until ids of numbered increments are forgotten (counter_ids_kept_h). "
+         "Files do not depend on shards.",
+     .examples = "tsd rebalance\n"
+                 "tsd rebalance --shards 64",
+     .run = tsd_rebalance_run},
     {.name = "copy",
      .also = "migrate",
      .summary = "Copy points, rollups, histograms and annotations between OpenTSDB's tables in HBase and a "
@@ -499,31 +532,7 @@ static const struct tsd_cmd commands[] = {
               "--hbase [--config FILE] [--fix|--fix-all] [--metric NAME] [--from TIME] [--to TIME] "
               "[--verbose] [options]",
      .opts = tsd_fsck_opts,
-     .details =
-         "Every byte is read and compared with its checksum, summaries with points, files with the manifest "
-         "and the catalog.\n"
-         "A line begins with: damage (bytes are not what was written), lost (points that cannot be read: "
-         "series and times),\n"
-         "note (remains of a crash, which the next start cleans up), done (what was "
-         "repaired).\n\n"
-         "--repair keeps every row, name and small cell that can be read. Damaged files are "
-         "moved to DIR/damaged, never deleted.\n"
-         "A lost point may have overwritten an older one, which is "
-         "visible again then.\n\n"
-         "--hbase reads tsdb-uid, tsdb and the tables of rollups, while OpenTSDB and tsd use them. Each kind "
-         "of "
-         "fault is counted,\n"
-         "and with --verbose each one is listed:\n"
-         "  --fix          wrong_salt, old_encoding, irregular_column, repeated_point, unsorted_appends, "
-         "long_integer,\n"
-         "                 uid_counter, counter_low, no_reverse, no_forward, shared_id, other_name, "
-         "second_id\n"
-         "  --duplicates   duplicate_point\n"
-         "  --delete       values: bad_value; columns: bad_column, bad_annotation; rows: bad_key; orphans: "
-         "orphan; unknown:\n"
-         "                 unknown_column, uid_column\n"
-         "  nothing        unreadable_row, uid_length, future_column, random_ids\n"
-         "What was written less than ten minutes ago is not changed. docs/OPERATIONS.md explains each fault.",
+     .details = tsd_fsck_details,
      .exits = "0 clean, 1 repaired, 4 damage left, 8 it could not be done, 2 wrong usage",
      .examples = "tsd fsck --data ./data\n"
                  "tsd fsck --data ./data --repair\n"

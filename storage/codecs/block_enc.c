@@ -40,6 +40,16 @@ struct sto_enc *sto_enc_new(void)
     return ts_xcalloc(1, sizeof(struct sto_enc));
 }
 
+void sto_enc_set_level(struct sto_enc *e, unsigned level)
+{
+    e->zip.level = (uint8_t)level;
+}
+
+size_t sto_enc_level_bytes(unsigned level)
+{
+    return sto_zip__level_bytes((uint8_t)level);
+}
+
 void sto_enc_free(struct sto_enc *e)
 {
     if (!e)

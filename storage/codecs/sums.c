@@ -80,6 +80,11 @@ struct sto_sums_enc *sto_sums_enc_new(void)
     return ts_xcalloc(1, sizeof(struct sto_sums_enc));
 }
 
+void sto_sums_enc_set_level(struct sto_sums_enc *e, unsigned level)
+{
+    e->zip.level = (uint8_t)level;
+}
+
 void sto_sums_enc_free(struct sto_sums_enc *e)
 {
     if (!e)

@@ -25,6 +25,8 @@
 struct sto_sums_enc;
 /** Encoder with no open block. */
 struct sto_sums_enc *sto_sums_enc_new(void);
+/** As sto_enc_set_level. */
+void sto_sums_enc_set_level(struct sto_sums_enc *e, unsigned level);
 /** Free the object. NULL is ignored. */
 void sto_sums_enc_free(struct sto_sums_enc *e);
 /** Add a row; requires sto_sums_enc_rows < STO_SUMS_ROWS. sum NULL: the row has no summary. exp: largest

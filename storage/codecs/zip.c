@@ -16,6 +16,8 @@
 #define MIN_BYTES   24u  /* shorter input is never compressed */
 #define ALWAYS_BOTH 512u /* for shorter input both ways are tried */
 #define MATCH_LEVEL 3
+#define WINDOW_LOG                                                                                           \
+    18 /* of levels that are set: no stream of a block is much longer, and tables of zstd stay small */
 #define NO_MATCHES  (1 << 17) /* step of the match finder: larger than any stream */
 #define PROBE_STEP  8u
 #define PROBE_SLOTS 512u /* the top nine bits of a hash */
@@ -51,12 +53,14 @@ static void set(ZSTD_CCtx *c, ZSTD_cParameter what, int value)
                                  value); /* a parameter that this zstd does not know only costs bytes */
 }
 
-static ZSTD_CCtx *writer_new(bool matches)
+static ZSTD_CCtx *writer_new(bool matches, uint8_t level)
 {
     ZSTD_CCtx *c = ZSTD_createCCtx();
     if (!c)
         TS_BUG("no memory for a zstd context");
-    set(c, ZSTD_c_compressionLevel, matches ? MATCH_LEVEL : 1);
+    set(c, ZSTD_c_compressionLevel, !matches ? 1 : level ? level : MATCH_LEVEL);
+    if (matches && level)
+        set(c, ZSTD_c_windowLog, WINDOW_LOG);
     set(c, ZSTD_c_contentSizeFlag, 0);
     set(c, ZSTD_c_checksumFlag, 0);
     if (!matches) {
@@ -91,6 +95,14 @@ static bool has_repeats(const uint8_t *src, size_t n)
     return hits * 16 > probes;
 }
 
+size_t sto_zip__level_bytes(uint8_t level)
+{
+    ZSTD_compressionParameters p = ZSTD_getCParams(level ? level : MATCH_LEVEL, 0, 0);
+    p.windowLog = WINDOW_LOG;
+    p = ZSTD_adjustCParams(p, 1ull << WINDOW_LOG, 0);
+    return ZSTD_estimateCCtxSize_usingCParams(p) + ZSTD_estimateCCtxSize(1);
+}
+
 static void reserve_tmp(struct sto_zip *z, size_t n)
 {
     if (n <= z->tmp_cap)
@@ -104,11 +116,11 @@ size_t sto_zip__write(struct sto_zip *z, const uint8_t *src, size_t n, uint8_t *
     if (n < MIN_BYTES)
         return 0;
     if (!z->literals)
-        z->literals = writer_new(false);
+        z->literals = writer_new(false, 0);
     size_t got = write_with(z->literals, src, n, dst);
-    if (n < ALWAYS_BOTH || has_repeats(src, n)) {
+    if (z->level || n < ALWAYS_BOTH || has_repeats(src, n)) {
         if (!z->matches)
-            z->matches = writer_new(true);
+            z->matches = writer_new(true, z->level);
         reserve_tmp(z, ZSTD_compressBound(n));
         size_t other = write_with(z->matches, src, n, z->tmp);
         if (other && (!got || other < got)) {

@@ -24,6 +24,9 @@ struct sto_zip {
     void *reader;   /* ZSTD_DCtx, about 95 KiB; NULL while nothing is read */
     uint8_t *tmp;   /* second try of a writer, input of a reader */
     size_t tmp_cap; /* bytes of tmp */
+    uint8_t
+        level; /* level of zstd for matches, which are then always tried; 0 = the usual one, if matches pay.
+                     * Set before the first write */
 };
 /** Release; idempotent. */
 void sto_zip__release(struct sto_zip *z);
@@ -35,6 +38,8 @@ size_t sto_zip__bound(size_t n);
 /** Compress n bytes to dst (sto_zip__bound bytes). Returns the number of bytes written, or 0 if the result is
  * not smaller. A sample of the bytes decides whether matches are tried. */
 size_t sto_zip__write(struct sto_zip *z, const uint8_t *src, size_t n, uint8_t *dst);
+/** Most bytes that the contexts of a writer of this level use. */
+size_t sto_zip__level_bytes(uint8_t level);
 /** Inflate to exactly n bytes. 0; TS_ECORRUPT: the input does not give n bytes; TS_ELIMIT, TS_ENOMEM for a
  * copy of the input, which counts in memory. */
 int sto_zip__read(struct sto_zip *z, struct sto_dec_memory *memory, const uint8_t *src, size_t n_src,

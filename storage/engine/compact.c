@@ -11,6 +11,7 @@
  *    XX */
 #include "base/log.h"
 #include "base/time.h"
+#include "storage/engine/compact_range.h"
 #include "storage/engine/day_files.h"
 #include "storage/engine/expire.h"
 #include "storage/engine/files/handles.h"
@@ -31,13 +32,16 @@ struct job {
     struct sto_sst **in;      /* inputs, one reference each */
     struct sto_sst **deletes; /* files whose tombstones are applied too, one reference each */
     size_t n_deletes;
-    int64_t cutoff_ms;         /* of the version that the merge was picked from */
-    uint64_t cutoff_gen;       /* the same */
-    struct sto_floors *floors; /* when it was picked; a reference */
-    struct sto_key after;      /* of a resumed merge: rows up to this one are already written */
-    uint64_t counted_points;   /* points of out that are already in the statistics, */
-    uint64_t counted_bytes;    /* and bytes of the inputs */
-    struct sto_output out;     /* files written */
+    int64_t cutoff_ms;                  /* of the version that the merge was picked from */
+    uint64_t cutoff_gen;                /* the same */
+    struct sto_floors *floors;          /* when it was picked; a reference */
+    struct sto_key after;               /* of a resumed merge: rows up to this one are already written */
+    uint64_t counted_points;            /* points of out that are already in the statistics, */
+    uint64_t counted_bytes;             /* and bytes of the inputs */
+    struct sto_output out;              /* files written */
+    const struct sto_compact__how *how; /* what was asked for */
+    _Atomic bool cancel;                /* give up */
+    uint64_t level_bytes;               /* taken from merge_budget for compressing */
 };
 
 static bool is_resumed(const struct job *job)
@@ -106,11 +110,15 @@ static int write_tombs(struct job *job, struct ts_error *err)
     return rc;
 }
 
-/* Remove expired files while a merge runs, which may take hours. The next pass repeats what fails. */
+/* Remove expired files while a merge runs, which may take hours, and see whether it is to end. The next pass repeats what
+ * fails. */
 static void meanwhile(void *arg)
 {
-    const struct job *job = arg;
+    struct job *job = arg;
     (void)sto_retention__drop_again(job->e, NULL);
+    if (atomic_load_explicit(&job->e->stop_compact, memory_order_relaxed) ||
+        sto_compact__is_stopped(job->how))
+        atomic_store_explicit(&job->cancel, true, memory_order_relaxed); /* this thread reads it */
 }
 
 /* May the merge leave out rows of its inputs? */
@@ -177,6 +185,7 @@ static int checkpoint(void *arg, const struct sto_key *last, struct ts_error *er
                                .gen_lo = pick->gen_lo,
                                .gen_hi = pick->gen_hi,
                                .carried_gen = job->out.carried_gen,
+                               .level = job->out.level,
                                .cutoff_ms = job->cutoff_ms,
                                .cutoff_gen = job->cutoff_gen,
                                .final = pick->final,
@@ -206,6 +215,7 @@ static void resume(struct job *job)
     const struct sto_unfinished *u = job->e->unfinished;
     job->after = u->last;
     job->out.carried_gen = u->carried_gen;
+    job->out.level = u->level;
     job->out.infos = ts_xcalloc(u->n_outputs + 1, sizeof *job->out.infos);
     memcpy(job->out.infos, u->outputs, u->n_outputs * sizeof *job->out.infos);
     job->out.n = job->out.n_kept = u->n_outputs;
@@ -265,13 +275,41 @@ static void end_record(struct job *job, int rc, const struct ts_error *err)
         sto_unfinished__unreadable(job->e, err->text);
 }
 
+/* The level of what a merge writes: a merge that was not asked for one keeps the highest level of its inputs, since
+ * somebody has paid for it, unless their days are still written to. */
+static unsigned level_of(const struct job *job)
+{
+    unsigned level = 0;
+    int64_t newest_ms = INT64_MIN;
+    if (job->pick->why == STO_PICK_LEVEL)
+        return job->how->range->level;
+    for (size_t i = 0; i < job->pick->n; i++) {
+        const struct sto_sst_info *f = sto_sst_info(job->in[i]);
+        unsigned of_file = sto_sst_level(job->in[i]);
+        level = f->n_points && of_file > level ? of_file : level;
+        newest_ms = f->n_points && f->max_ms > newest_ms ? f->max_ms : newest_ms;
+    }
+    return level && sto_pick_is_over(newest_ms, ts_clock_ms()) ? level : 0;
+}
+
+/* Compressing needs memory for each file that is written at the same time. Without it the files get the usual level. */
+static void take_memory(struct job *job)
+{
+    uint64_t n = sto_sst_writer_level_bytes(job->out.level) * job->pick->n_cuts;
+    if (ts_budget_take(&job->e->merge_budget, n, NULL) == 0)
+        job->level_bytes = n;
+    else
+        job->out.level = 0;
+}
+
 /* Reference only those files of a version that a merge needs, so that it does not keep the others from being
  * removed while it runs. */
 static void job_init(struct job *job, struct sto_engine *e, const struct sto_version *v,
-                     const struct sto_pick *pick)
+                     const struct sto_compact__how *how, const struct sto_pick *pick)
 {
     *job = (struct job){.e = e,
                         .pick = pick,
+                        .how = how,
                         .in = ts_xcalloc(pick->n, sizeof(struct sto_sst *)),
                         .deletes = ts_xcalloc(v->n_ssts + 1, sizeof(struct sto_sst *)),
                         .cutoff_ms = v->cutoff_ms,
@@ -280,7 +318,7 @@ static void job_init(struct job *job, struct sto_engine *e, const struct sto_ver
                         .out = {.e = e,
                                 .gen_lo = pick->gen_lo,
                                 .gen_hi = pick->gen_hi,
-                                .cancel = &e->stop_compact,
+                                .cancel = &job->cancel,
                                 .meanwhile = meanwhile,
                                 .checkpoint = checkpoint,
                                 .arg = job,
@@ -289,14 +327,16 @@ static void job_init(struct job *job, struct sto_engine *e, const struct sto_ver
     if (is_resumed(job) ||
         (!e->unfinished && pick->why != STO_PICK_JOIN)) /* joined windows are small and make one run */
         job->out.checkpoint_bytes = e->opts.checkpoint_bytes;
-    if (is_resumed(job))
-        resume(job);
     for (size_t i = 0; i < pick->n; i++) {
         job->in[i] = sto_sst_ref(v->ssts[pick->files[i]]);
         int64_t made_ms = sto_sst_wear(job->in[i])->made_ms;
         if (pick->why == STO_PICK_TOMBS && (i == 0 || made_ms < job->out.made_ms))
             job->out.made_ms = made_ms > 0 ? made_ms : 1;
     }
+    job->out.level = level_of(job);
+    if (is_resumed(job))
+        resume(job);
+    take_memory(job);
     for (size_t i = 0; i < v->n_ssts; i++)
         if (sto_sst_info(v->ssts[i])->n_tombs && sto_sst_info(v->ssts[i])->gen_hi > pick->gen_lo &&
             !is_input(job, v->ssts[i]))
@@ -306,6 +346,7 @@ static void job_init(struct job *job, struct sto_engine *e, const struct sto_ver
 static void job_release(struct job *job)
 {
     sto_output__give_back(job->e);
+    ts_budget_give(&job->e->merge_budget, job->level_bytes);
     for (size_t i = 0; i < job->pick->n; i++)
         sto_sst_unref(job->in[i]);
     for (size_t i = 0; i < job->n_deletes; i++)
@@ -341,6 +382,7 @@ static int run(struct job *job, bool *out_broken, struct ts_error *err)
                                   memory_order_relaxed);
         ts_log(TS_LOG_DEBUG, "merged files=%zu into=%zu bytes=%llu ms=%lld", pick->n, job->out.n,
                (unsigned long long)pick->bytes, (long long)((ts_clock_mono_ns() - began) / 1000000));
+        sto_compact__count(job->how, pick, &job->out);
     }
     atomic_fetch_add_explicit(&e->n_merge_paused_ms, (uint64_t)(job->out.paused_ns / 1000000),
                               memory_order_relaxed);
@@ -353,15 +395,17 @@ static int run(struct job *job, bool *out_broken, struct ts_error *err)
 
 /* --- choosing and running merges --- */
 
-/* Run one merge. 1: it was done, or failed in a way that concerns only its window (*failed gets the first
- * such error); 0: there is nothing to merge; < 0: error. */
-static int one_merge(struct sto_engine *e, bool full, struct ts_error *failed, struct ts_error *err)
+int sto_compact__one(struct sto_engine *e, const struct sto_compact__how *how, struct ts_error *failed,
+                     struct ts_error *err)
 {
     struct sto_version *v = sto_engine_pin(e);
     struct sto_sst_info *infos = ts_xcalloc(v->n_ssts + 1, sizeof *infos);
     struct sto_pick_wear *wear = ts_xcalloc(v->n_ssts + 1, sizeof *wear);
-    struct sto_pick_opts opts = {
-        .now_ms = ts_clock_ms(), .full = full, .wear = wear, .disk_full = is_disk_full(e)};
+    struct sto_pick_opts opts = {.now_ms = ts_clock_ms(),
+                                 .full = how->full,
+                                 .range = how->range,
+                                 .wear = wear,
+                                 .disk_full = is_disk_full(e)};
     struct sto_window *skip = sto_rests__now(e, &opts.n_skip);
     struct sto_pick pick;
     struct ts_error why = {0};
@@ -378,7 +422,7 @@ static int one_merge(struct sto_engine *e, bool full, struct ts_error *failed, s
     if (!pick_unfinished(e, v, infos, &opts, &pick))
         sto_ship__pick(e, v, infos, &opts, &pick);
     if (pick.why != STO_PICK_NONE)
-        job_init(&job, e, v, &pick);
+        job_init(&job, e, v, how, &pick);
     sto_engine_unpin(e, v);
     if (pick.why != STO_PICK_NONE) {
         taken = sto_output__take(e, job.in, pick.n);
@@ -436,6 +480,7 @@ static int remake_all(struct sto_engine *e, struct ts_error *failed, struct ts_e
 
 int sto_compact__all(struct sto_engine *e, bool full, struct ts_error *err)
 {
+    const struct sto_compact__how how = {.full = full};
     struct ts_error failed = {0};
     pthread_mutex_lock(&e->compact_mu);
     if (full)
@@ -445,7 +490,7 @@ int sto_compact__all(struct sto_engine *e, bool full, struct ts_error *err)
         check_indexes(e);
     rc = rc ? rc : remake_all(e, &failed, err);
     while (rc == 0 && !atomic_load_explicit(&e->stop_compact, memory_order_relaxed)) {
-        rc = one_merge(e, full, &failed, err);
+        rc = sto_compact__one(e, &how, &failed, err);
         rc = rc ? rc : sto_day_files__make_one(e, err);
         rc = rc ? rc : sto_total_files__make_one(e, err);
         if (rc != 1)

@@ -21,6 +21,7 @@
 #include "storage/engine/reserve.h"
 #include "storage/engine/expire.h"
 #include "storage/engine/retention.h"
+#include "storage/engine/shards.h"
 #include "storage/engine/ship.h"
 #include "storage/engine/total_files.h"
 #include "storage/engine/merge/partition.h"
@@ -195,6 +196,7 @@ static int open_manifest(struct sto_engine *e, struct ts_error *err)
         sto_manifest_set_rewrite_bytes(e->manifest, e->opts.log_grow_bytes);
     const struct sto_manifest_state *state = sto_manifest_state(e->manifest);
     e->n_shards = state->n_shards;
+    sto_shards__open(e);
     e->next_file_no = state->next_file_no;
     if (!e->opts.read_only) {
         TS_TRY(e->fs->mkdir(e->fs, e->wal_dir, err));
@@ -420,7 +422,8 @@ int sto_engine_open(const struct sto_opts *opts, const struct sto_engine_owner *
     if (!e->opts.output_bytes)
         e->opts.output_bytes = STO_OUTPUT_BYTES;
     if (!e->opts.checkpoint_bytes)
-        e->opts.checkpoint_bytes = STO_CHECKPOINT_BYTES;
+        e->opts.checkpoint_bytes = /* a checkpoint ends all files */
+            e->opts.output_bytes > STO_CHECKPOINT_BYTES ? e->opts.output_bytes : STO_CHECKPOINT_BYTES;
     sto_refusals_init(&e->refusals);
     pthread_mutex_init(&e->edit_mu, NULL);
     pthread_mutex_init(&e->version_mu, NULL);
@@ -478,6 +481,8 @@ int sto_engine_close(struct sto_engine *e, struct ts_error *err)
         if (rc == 0)
             rc = flushed;
         sto_retention__end(e);
+        if (rc == 0)
+            rc = sto_shards__close(e, err);
         if (rc == 0)
             sto_complete__closed(e);
     }

@@ -17,6 +17,7 @@
 #ifndef STORAGE_ENGINE_ENGINE_H
 #define STORAGE_ENGINE_ENGINE_H
 
+#include "storage/compaction.h"
 #include "storage/engine/files/sst_series.h"
 #include "storage/engine/log/wal.h"
 #include "storage/engine/merge/merge.h"
@@ -134,6 +135,16 @@ int sto_engine_flush(struct sto_engine *e, struct ts_error *err);
  * Blocks. A window whose merge fails is skipped; the first such error is returned after all other windows
  * are done. */
 int sto_engine_compact(struct sto_engine *e, struct ts_error *err);
+/** Flush, then compress the files that have points of a range of time with a level of zstd, except those that have this level and those
+ * whose days are not over. Later merges keep the level. What was replaced when it fails stays.
+ *
+ * @param out  [out] what was done, also after an error
+ * @return 0; TS_EINVAL: level or range; TS_ELIMIT: compaction_memory_bytes is too low for the level; TS_ECANCELLED: spec->stop, or the
+ *         store is closing; the first error of a window, the others are done
+ *
+ * Blocks, for hours if there is much to compress. */
+int sto_engine_compact_range(struct sto_engine *e, const struct sto_compact_spec *spec,
+                             struct sto_compact_result *out, struct ts_error *err);
 /** Request a flush and a full compaction in the background and return at once. Any thread. */
 void sto_engine_compact_soon(struct sto_engine *e);
 /** Wake the compact thread, which otherwise looks for work once a minute. Any thread. */
@@ -144,6 +155,13 @@ size_t sto_engine_declared(struct sto_engine *e, struct sto_total_ids *out);
 /** How far the files have these totals; out has n members. Any thread. */
 void sto_engine_totals(struct sto_engine *e, const struct sto_total_ids *ids, size_t n,
                        struct sto_total_state *out);
+
+/* --- shards --- */
+/** The present number of shards and the wanted one. Any thread. */
+struct sto_shards sto_engine_shards(const struct sto_engine *e);
+/** Set the wanted number of shards, a power of two up to STO_SHARDS_MOST. The store changes to it when it is closed in order, in the same edit of
+ * the manifest that divides the ids of clients anew. Returns when it is durable. TS_EINVAL; errors of writing DIR/SHARDS. Any thread. */
+int sto_engine_set_shards(struct sto_engine *e, unsigned n_shards, struct ts_error *err);
 
 /* --- retention --- */
 /** What these rules do to the present files. out: for each rule, and one more for the rest. 0; errors of reading sets of series. Any

@@ -156,6 +156,7 @@ struct sto_engine {
     char *dir, *wal_dir, *files_dir;
     struct ts_file *lock_file;
     uint32_t n_shards, run;
+    _Atomic uint32_t n_shards_wanted; /* from the next start on (shards.h); changed under files_mu */
     unsigned n_owners;
     struct sto_owner *owners;
     struct sto_writer *writers;

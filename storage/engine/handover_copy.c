@@ -58,7 +58,7 @@ static int copy_file(struct sto_engine *e, const struct sto_handover *h, const c
     TS_TRY(sto_pair_footer(e->fs, from, from_no, kind, &foot, &size, err));
     char *in_path = sto_sst__path(from, from_no, kind),
          *out_path = sto_sst__path(e->files_dir, copy->file_no, kind);
-    int rc = foot.version == STO_SST_VERSION
+    int rc = foot.version == sto_sst__version(foot.level)
                  ? ts_fs_open_regular(e->fs, in_path, &in, err)
                  : ts_error_set(err, TS_EINVAL, "%s was written by another version of tsd", in_path);
     if (rc == 0)

@@ -464,6 +464,27 @@ int sto_manifest_apply(struct sto_manifest *m, const struct sto_manifest_edit *e
     return 0;
 }
 
+int sto_manifest_set_shards(struct sto_manifest *m, uint32_t n_shards, struct ts_slice once,
+                            struct ts_error *err)
+{
+    const struct sto_manifest_edit edit = {.once = once};
+    struct sto_manifest_state next;
+    if (m->read_only)
+        return sto_read_only_refuse(NULL, err);
+    TS_TRY(next_state(&m->state, &edit, TS_EINVAL, &next, err));
+    next.n_shards = n_shards;
+    if (!once.n) {
+        ts_free((char *)next.once.p);
+        next.once = (struct ts_slice){NULL, 0};
+    }
+    int rc = rewrite(m, &next, err);
+    if (rc < 0)
+        free_state(&next);
+    else
+        replace_state(m, &next);
+    return rc;
+}
+
 /* --- open and close --- */
 
 static int not_a_store(const char *dir, struct ts_error *err)

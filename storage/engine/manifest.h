@@ -29,7 +29,7 @@ struct sto_manifest;
 
 /* The state after the last edit. */
 struct sto_manifest_state {
-    uint32_t n_shards;          /* fixed when the store is created */
+    uint32_t n_shards;          /* changed by sto_manifest_set_shards alone */
     uint64_t flushed_gen;       /* points of generations <= this are in files */
     uint64_t next_file_no;      /* lowest file number that was never used; starts at 1 */
     uint32_t run;               /* number of the last run (a run begins when the store is opened for
@@ -97,5 +97,10 @@ const struct sto_sst_info *sto_manifest_file(const struct sto_manifest_state *st
  * Blocks: one fdatasync; now and then a rewrite of the whole manifest.
  */
 int sto_manifest_apply(struct sto_manifest *m, const struct sto_manifest_edit *edit, struct ts_error *err);
+
+/** Change the number of shards and the ids of clients (empty: there are none) at once, by writing the whole manifest anew. Errors as
+ * sto_manifest_apply; on error the state is unchanged, but the disk may have the change. */
+int sto_manifest_set_shards(struct sto_manifest *m, uint32_t n_shards, struct ts_slice once,
+                            struct ts_error *err);
 
 #endif

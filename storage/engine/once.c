@@ -329,6 +329,31 @@ void sto_once_forget_all(struct sto_once *t)
     t->over_s = UINT64_MAX;
 }
 
+/* Does b have each id of a that added something, with the same last sequence? */
+static bool has_all(const struct sto_once *b, const struct sto_once *a)
+{
+    for (size_t i = 0; i < a->n_slots; i++) {
+        const struct entry *e = &a->slots[i];
+        if (e->id.made_s && e->last && (!b->n_slots || probe(b->slots, b->n_slots, &e->id)->last != e->last))
+            return false;
+    }
+    return true;
+}
+
+bool sto_once_same(const struct sto_once *a, const struct sto_once *b)
+{
+    return has_all(a, b) && has_all(b, a);
+}
+
+void sto_once_join_forgotten(struct sto_once *to, const struct sto_once *from)
+{
+    for (unsigned i = 0; i < from->gone.n; i++) {
+        const struct sto_once_range *r = &from->gone.at[i];
+        sto_once_gone_add(&to->gone, r->from_s, 0);
+        sto_once_gone_add(&to->gone, r->to_s, r->to_s - r->from_s); /* and all between */
+    }
+}
+
 bool sto_once_is_forgotten(const struct sto_once *t, uint64_t made_s)
 {
     return sto_once_gone_has(&t->gone, made_s);

@@ -83,6 +83,10 @@ void sto_once_refused(struct sto_once *t, const struct sto_once_id *id, uint64_t
 void sto_once_undone(struct sto_once *t, const struct sto_once_id *id);
 /** Forget all ids of the table. */
 void sto_once_forget_all(struct sto_once *t);
+/** Do two tables remember the same ids, each with the same last sequence, and no other? */
+bool sto_once_same(const struct sto_once *a, const struct sto_once *b);
+/** What `from` has forgotten is forgotten by `to` as well. */
+void sto_once_join_forgotten(struct sto_once *to, const struct sto_once *from);
 /** Is an id of this second refused because one was forgotten? */
 bool sto_once_is_forgotten(const struct sto_once *t, uint64_t made_s);
 /** steady_s of the moment at which the table was encoded that was read; 0 = none was. */

@@ -20,6 +20,17 @@ void sto_once_all_encode(struct sto_once *const *tables, uint32_t n_shards, uint
                          const struct sto_once_time *now, struct ts_buf *out);
 /** Append what says that every shard has forgotten all ids up to a time. */
 void sto_once_all_encode_forgotten(uint32_t n_shards, uint64_t made_s, struct ts_buf *out);
+/**
+ * Before a store gets fewer shards, a power of two: make the first n tables as those of the shards that become one each.
+ *
+ * @return false if shards that become one do not remember the same sequences of the same ids, so that one table cannot stand for
+ *         all of them; no table has changed then
+ */
+bool sto_once_all_join(struct sto_once *const *tables, uint32_t n_shards, uint32_t n);
+/** Append tables for a store of n shards that has n_shards now, both powers of two: copies for shards that are divided; for fewer shards
+ * sto_once_all_join comes before. 0, TS_ENOMEM. */
+int sto_once_all_divide(struct sto_once *const *tables, uint32_t n_shards, uint32_t n,
+                        const struct sto_once_time *now, struct ts_buf *out);
 /** The latest steady_s of the tables that were read (sto_once_former_s). */
 uint64_t sto_once_all_former_s(struct sto_once *const *tables, uint32_t n_shards);
 /** Read what these functions appended, any number of times in any order of shards, into tables that are empty. Any bytes are

@@ -36,7 +36,12 @@ static int new_file(struct sto_output *o, struct sto_sst_writer **out, struct ts
 {
     TS_TRY(sto_sst_writer_new(o->e->fs, o->e->files_dir, sto_engine__file_no(o->e), out, err));
     sto_sst_writer_note(*out, o->made_ms ? o->made_ms : ts_clock_ms(), o->carried_gen);
-    return 0;
+    int rc = o->level ? sto_sst_writer_set_level(*out, o->level, err) : 0;
+    if (rc < 0) {
+        sto_sst_writer_abort(*out);
+        *out = NULL;
+    }
+    return rc;
 }
 
 /* Which cut an hour lies in; it is usually that of the previous row. */

@@ -25,6 +25,7 @@ struct sto_output {
      * wait until it ends. May be NULL. */
     void (*meanwhile)(void *arg);
     void *arg;                  /* argument of meanwhile and checkpoint */
+    unsigned level;             /* of zstd for the files; 0 = the usual one */
     uint64_t max_bytes;         /* fail with TS_ENOSPC beyond this; 0 = no limit */
     uint64_t bytes_per_s;       /* write no faster than this; 0 = no limit */
     uint64_t n_bytes, n_points; /* written so far; output */

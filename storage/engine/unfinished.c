@@ -19,7 +19,7 @@
 #include "storage/engine/output.h"
 
 #define MAGIC         "TSDMERGE"
-#define VERSION       1u
+#define VERSION       2u /* written if there is a level; otherwise 1 is */
 #define FILES_VERSION 2u /* files are described as in this version of the manifest */
 #define READ_TRIES    3  /* some errors of a disk pass */
 #define COMMIT_TRIES  3u /* merges that couldn't read its files, until it starts again */
@@ -68,6 +68,8 @@ static void put_body(struct ts_buf *b, const struct sto_unfinished *u)
     for (size_t i = 0; i < u->n_inputs; i++)
         sto_manifest__put_u64(b, u->inputs[i]);
     sto_manifest__put_files(b, u->outputs, u->n_outputs);
+    if (u->level)
+        sto_manifest__put_u64(b, u->level);
 }
 
 int sto_unfinished_write(const struct ts_fs *fs, const char *dir, const struct sto_unfinished *u,
@@ -78,7 +80,7 @@ int sto_unfinished_write(const struct ts_fs *fs, const char *dir, const struct s
     struct ts_buf b;
     int rc;
     ts_buf_init(&b, STO_UNFINISHED_MAX_BYTES);
-    ts_st32((uint8_t *)version, VERSION);
+    ts_st32((uint8_t *)version, u->level ? VERSION : 1);
     (void)ts_buf_append(&b, MAGIC, U_VERSION);
     (void)ts_buf_append(&b, version, sizeof version);
     (void)ts_buf_append(&b, no_checksum, sizeof no_checksum);
@@ -125,7 +127,8 @@ static int get_inputs(struct sto_manifest__reader *r, struct sto_unfinished *u, 
     return 0;
 }
 
-static int get_body(struct sto_manifest__reader *r, struct sto_unfinished *u, struct ts_error *err)
+static int get_body(struct sto_manifest__reader *r, uint32_t version, struct sto_unfinished *u,
+                    struct ts_error *err)
 {
     u->gen_lo = sto_manifest__get_u64(r, UINT64_MAX);
     u->gen_hi = sto_manifest__get_u64(r, UINT64_MAX);
@@ -141,6 +144,7 @@ static int get_body(struct sto_manifest__reader *r, struct sto_unfinished *u, st
     u->last.hour = get_i32(r);
     TS_TRY(get_inputs(r, u, err));
     TS_TRY(sto_manifest__get_files(r, FILES_VERSION, &u->outputs, &u->n_outputs, err));
+    u->level = version > 1 ? (unsigned)sto_manifest__get_u64(r, STO_SST_LEVEL_MOST) : 0;
     for (size_t i = 0; i < u->n_outputs; i++)
         r->bad |= u->outputs[i].gen_lo != u->gen_lo || u->outputs[i].gen_hi != u->gen_hi;
     r->bad |= u->last.hour == INT32_MAX || r->p != r->end;
@@ -154,11 +158,12 @@ static int decode(const char *path, const uint8_t *b, size_t n, struct sto_unfin
         return ts_error_set(err, TS_ECORRUPT, "%s is damaged", path);
     if (ts_ld32(b + U_CRC) != checksum(b, n))
         return ts_error_set(err, TS_ECORRUPT, "%s is damaged: its checksum is wrong", path);
-    if (ts_ld32(b + U_VERSION) != VERSION)
-        return ts_error_set(err, TS_EVERSION, "%s has version %u, this program knows %u", path,
-                            ts_ld32(b + U_VERSION), VERSION);
+    uint32_t version = ts_ld32(b + U_VERSION);
+    if (version < 1 || version > VERSION)
+        return ts_error_set(err, TS_EVERSION, "%s has version %u, this program knows %u", path, version,
+                            VERSION);
     struct sto_manifest__reader r = {.p = b + U_BODY, .end = b + n};
-    int rc = get_body(&r, out, err);
+    int rc = get_body(&r, version, out, err);
     if (rc == TS_ECORRUPT)
         rc = ts_error_set(err, TS_ECORRUPT, "%s is damaged: its fields contradict each other", path);
     if (rc < 0)

@@ -63,6 +63,7 @@ struct sto_unfinished {
     uint64_t carried_gen;           /* tombstones up to this generation are applied in it */
     int64_t cutoff_ms;              /* cutoff of retention when the merge began, ms, */
     uint64_t cutoff_gen;            /* and its generation; 0 = there was none */
+    unsigned level;                 /* of zstd for what is written; 0 = the usual one */
     bool final;                     /* nothing older overlaps: additions became points */
     struct sto_window window;       /* as in struct sto_pick */
     struct sto_cut cuts[STO_SPLIT]; /* where the output is cut by time */

@@ -100,7 +100,7 @@ void sto_wear_look(const struct sto_version *v, struct sto_pick_wear *out)
     uint64_t tomb_gen = sto_wear_tomb_gen(v);
     for (size_t i = 0; i < v->n_ssts; i++) {
         const struct sto_sst_info *f = sto_sst_info(v->ssts[i]);
-        out[i] = (struct sto_pick_wear){.since_ms = INT64_MAX};
+        out[i] = (struct sto_pick_wear){.since_ms = INT64_MAX, .level = (uint8_t)sto_sst_level(v->ssts[i])};
         if (f->n_points && tomb_gen > f->gen_hi) {
             judge(v, v->ssts[i], tomb_gen);
             const struct sto_sst_wear *w = sto_sst_wear(v->ssts[i]);

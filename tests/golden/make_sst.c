@@ -16,10 +16,13 @@
 #define N_METRIC 3u
 #define N_SERIES 10u
 #define N_HOURS  3u
+#define LEVEL    17u /* of version 3 */
 /* Sizes of the files, where the manifest would have them. */
 #define T_BYTES_1 8943u /* version 1 */
 #define T_BYTES_2 8946u /* version 2: each tombstone has a generation */
+#define T_BYTES_3 8673u /* version 3: with a level */
 #define S_BYTES   1841u
+#define S_BYTES_3 1534u
 
 static uint64_t next(uint64_t *r)
 {
@@ -127,7 +130,7 @@ static int write_files(const char *dir, struct ts_error *err)
     TS_TRY(fs->mkdir(fs, dir, err));
     TS_TRY(sto_sst_writer_new(fs, dir, FILE_NO, &w, err));
     sto_sst_writer_note(w, 1600000000123, 7);
-    int rc = 0;
+    int rc = sto_sst_writer_set_level(w, LEVEL, err);
     for (uint32_t i = 0; rc == 0 && i < N_METRIC * N_SERIES * N_HOURS; i++) {
         struct sto_key key = key_of(i);
         make_row(&key, &c);
@@ -219,14 +222,24 @@ static int read_files(const char *dir, struct ts_error *err)
                                 .s_bytes = S_BYTES};
     struct sto_sst *sst;
     uint64_t gens[N_TOMBS] = {4, 5, 6};
+    unsigned level = 0;
     if (sto_sst_open(ts_fs_real(), dir, NULL, &info, &sst, NULL) < 0) {
+        info.t_bytes = T_BYTES_3;
+        info.s_bytes = S_BYTES_3;
+        level = LEVEL;
+    }
+    if (level && sto_sst_open(ts_fs_real(), dir, NULL, &info, &sst, NULL) < 0) {
         info.t_bytes = T_BYTES_1;
+        info.s_bytes = S_BYTES;
+        level = 0;
         gens[1] = gens[2] = 4; /* the lowest generation of the file */
         TS_TRY(sto_sst_open(ts_fs_real(), dir, NULL, &info, &sst, err));
     }
     size_t n;
     const struct sto_tomb *got = sto_sst_tombs(sst, &n);
     int rc = n == N_TOMBS ? 0 : ts_error_set(err, TS_ECORRUPT, "%zu tombstones", n);
+    if (sto_sst_level(sst) != level)
+        rc = ts_error_set(err, TS_ECORRUPT, "level %u", sto_sst_level(sst));
     for (size_t i = 0; rc == 0 && i < N_TOMBS; i++)
         if (got[i].series != tombs[i].series || got[i].from_ms != tombs[i].from_ms || got[i].gen != gens[i])
             rc = ts_error_set(err, TS_ECORRUPT, "tombstone %zu is not what was written", i);

@@ -264,7 +264,7 @@ def read_merge(data):
     head = Bytes(data)
     head.take(8)
     version, crc = head.u32(), head.u32()
-    if crc != crc32c(data[16:], crc32c(data[:12])) or version != 1:
+    if crc != crc32c(data[16:], crc32c(data[:12])) or version not in (1, 2):
         raise Damage("checksum or version")
     b = Bytes(data[16:])
     yield "merge gens=%d..%d carried_gen=%d" % (b.varint(), b.varint(), b.varint())
@@ -275,6 +275,8 @@ def read_merge(data):
     yield "  inputs %s" % " ".join(str(b.varint()) for _ in range(b.varint()))
     for _ in range(b.varint()):
         yield manifest_file(b, 2)
+    if version > 1:
+        yield "  zstd level %d" % b.varint()
     if b.left():
         raise Damage("bytes behind the files of a merge")
 
@@ -697,7 +699,7 @@ def roaring(data):
 
 def read_sst(data):
     version, crc = struct.unpack("<II", data[8:16])
-    if version not in (1, 2) or crc != crc32c(data[:12]):
+    if version not in (1, 2, 3) or crc != crc32c(data[:12]):
         raise Damage("header")
     end = len(data) - 160
     foot = Bytes(data[end:])
@@ -708,6 +710,9 @@ def read_sst(data):
     n_blocks = foot.u32()
     crcs = [foot.u32() for _ in range(3)]
     kind = foot.u32()
+    kind, level = kind & 0xFFFF, kind >> 16
+    if level > 22 or version < 3 and level:
+        raise Damage("level")
     if foot.u32() != 0:
         raise Damage("family")
     made, carried = signed(foot.u64()), foot.u64()
@@ -719,6 +724,8 @@ def read_sst(data):
         kind, number_, gen_lo, gen_hi, *times, n_points, n_rows, n_tombs, n_blocks)
     if version > 1:
         yield "made ms=%d, heeds tombstones of generations up to %d" % (made, carried)
+    if version > 2:
+        yield "zstd level %d" % level
     yield from sst_tombs(data[tombs:bitmap], n_tombs, version, gen_lo)
     if kind == 1:
         yield "series %s" % " ".join("%d" % s for s in roaring(data[bitmap:index]))

@@ -34,7 +34,7 @@ while got := s.recv(65536):
     sys.stdout.buffer.write(got)
 '''
 # Endpoints without an example: the page (page.py), the importer's own, those that need an HBase (hbase.py), the end of the daemon, and older names of others.
-NO_EXAMPLE = ("", "s/*", "favicon.ico", "api/admin/bulk", "api/admin/bulk/names", "api/admin/bulk/take", "api/admin/refused", "api/admin/reship", "diediedie",
+NO_EXAMPLE = ("", "s/*", "favicon.ico", "api/admin/bulk", "api/admin/bulk/names", "api/admin/bulk/take", "api/admin/compact", "api/admin/rebalance", "api/admin/refused", "api/admin/reship", "diediedie",
               "aggregators", "dropcaches", "stats", "suggest", "version")
 failures = []
 

@@ -77,6 +77,7 @@ FILES = {
     "storage/total_scan.h": "storage/points",
     "storage/bulk.h": "storage/points",
     "storage/sizes.h": "storage/points",
+    "storage/compaction.h": "storage/points",
     "storage/refusals.h": "storage/points",
     "storage/point.h": "storage/points",
     "storage/point.c": "storage/points",

@@ -134,6 +134,8 @@ int tsd_last_run(const struct tsd_args *args);
 int tsd_search_run(const struct tsd_args *args);
 int tsd_annotate_run(const struct tsd_args *args);
 int tsd_flush_run(const struct tsd_args *args);
+int tsd_compact_run(const struct tsd_args *args);
+int tsd_rebalance_run(const struct tsd_args *args);
 int tsd_hbase_cmd_run(const struct tsd_args *args);
 int tsd_copy_run(const struct tsd_args *args);
 int tsd_fsck_run(const struct tsd_args *args);
@@ -147,6 +149,8 @@ extern const struct ts_opt tsd_serve_opts[], tsd_query_opts[], tsd_import_opts[]
     tsd_search_opts[], tsd_last_opts[], tsd_annotate_opts[], tsd_flush_opts[], tsd_fsck_opts[],
     tsd_collect_opts[], tsd_retention_opts[], tsd_total_opts[], tsd_hbase_opts[], tsd_copy_opts[],
     tsd_check_opts[], tsd_metrics_opts[], tsd_status_opts[], tsd_top_opts[], tsd_version_opts[],
-    tsd_help_opts[];
+    tsd_help_opts[], tsd_compact_opts[], tsd_rebalance_opts[];
+/* A long part of a page. */
+extern const char tsd_fsck_details[];
 
 #endif

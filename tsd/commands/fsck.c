@@ -20,6 +20,32 @@
 #include "tsd/commands/markdown.h"
 #include "tsd/commands/progress.h"
 
+const char tsd_fsck_details[] =
+    "Every byte is read and compared with its checksum, summaries with points, files with the manifest "
+    "and the catalog.\n"
+    "A line begins with: damage (bytes are not what was written), lost (points that cannot be read: "
+    "series and times),\n"
+    "note (remains of a crash, which the next start cleans up), done (what was "
+    "repaired).\n\n"
+    "--repair keeps every row, name and small cell that can be read. Damaged files are "
+    "moved to DIR/damaged, never deleted.\n"
+    "A lost point may have overwritten an older one, which is "
+    "visible again then.\n\n"
+    "--hbase reads tsdb-uid, tsdb and the tables of rollups, while OpenTSDB and tsd use them. Each kind "
+    "of "
+    "fault is counted,\n"
+    "and with --verbose each one is listed:\n"
+    "  --fix          wrong_salt, old_encoding, irregular_column, repeated_point, unsorted_appends, "
+    "long_integer,\n"
+    "                 uid_counter, counter_low, no_reverse, no_forward, shared_id, other_name, "
+    "second_id\n"
+    "  --duplicates   duplicate_point\n"
+    "  --delete       values: bad_value; columns: bad_column, bad_annotation; rows: bad_key; orphans: "
+    "orphan; unknown:\n"
+    "                 unknown_column, uid_column\n"
+    "  nothing        unreadable_row, uid_length, future_column, random_ids\n"
+    "What was written less than ten minutes ago is not changed. docs/OPERATIONS.md explains each fault.";
+
 const struct ts_opt tsd_fsck_opts[] = {
     {.name = "data", .arg = "DIR", .help = "The folder of the store; no daemon may use it."},
     {.name = "repair",

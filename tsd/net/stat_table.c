@@ -254,6 +254,9 @@ const struct tsd_stat_row tsd_stat_table[] = {
     GAUGE("storage.quota.held_s", "s", "Time for which max_bytes removes nothing yet (max_bytes_grace_s)."),
     GAUGE("storage.quota.max_bytes", "bytes", "Limit of the bytes of the store (max_bytes); 0 = none."),
     GAUGE("storage.quota.short", "flag", "1: max_bytes cannot be kept, whatever points are removed."),
+    GAUGE("storage.shards", "shards", "Shards of the store."),
+    GAUGE("storage.shards_wanted", "shards",
+          "Shards that the store changes to when it is closed (tsd rebalance)."),
     COUNTER("storage.ship.absolute_points", "points",
             "Sums that were put because the point below an increment was shipped or is in the remote store "
             "alone."),

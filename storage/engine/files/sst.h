@@ -41,6 +41,11 @@ struct sto_sst_writer;
 /** Begin to write file_no in folder dir. */
 int sto_sst_writer_new(const struct ts_fs *fs, const char *dir, uint64_t file_no,
                        struct sto_sst_writer **out_w, struct ts_error *err);
+/** Compress the file harder: with a level of zstd from STO_LEVEL_LEAST to STO_LEVEL_MOST (codecs/codec.h), which the footer
+ * records; 0 = as usual. From STO_LEVEL_BIG on blocks are larger. Before the first row. */
+int sto_sst_writer_set_level(struct sto_sst_writer *w, unsigned level, struct ts_error *err);
+/** Most memory that a writer uses for compressing with a level, bytes; 0 for level 0. */
+size_t sto_sst_writer_level_bytes(unsigned level);
 /** Add a row; keys strictly ascending; any n >= 1 (long rows are cut into blocks inside). Cells: sorted, PUT
  * and ADD. */
 int sto_sst_write_row(struct sto_sst_writer *w, const struct sto_key *key, const struct sto_cells *cells,
@@ -151,6 +156,8 @@ struct sto_sst_wear {
 };
 /** The state of deletes; never NULL. wear.c and expire.c alone change the members that are not from the footer. */
 struct sto_sst_wear *sto_sst_wear(struct sto_sst *sst);
+/** The level of zstd that its footer records; 0 = the usual one, or the file is broken. */
+unsigned sto_sst_level(const struct sto_sst *sst);
 /** Its description in the manifest; borrowed. */
 const struct sto_sst_info *sto_sst_info(const struct sto_sst *sst);
 /** Memory that it uses while it is open, bytes: fences of the index, tombstones, directory of its series.

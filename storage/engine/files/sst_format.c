@@ -35,7 +35,8 @@ enum footer_off {
     F_TOMBS_CRC = 108,
     F_BITMAP_CRC = 112,
     F_INDEX_CRC = 116,
-    F_KIND = 120,
+    F_KIND = 120,   /* 16 bits from version 3 on, */
+    F_LEVEL = 122,  /* then the level, 16 bits */
     F_FAMILY = 124, /* 0: points as they were put; no other family exists yet */
     F_MADE_MS = 128,
     F_CARRIED_GEN = 136,
@@ -95,10 +96,15 @@ bool sto_sst__name_parse(const char *name, uint64_t *out_no, enum sto_sst_kind *
     return *out_no > 0;
 }
 
-void sto_sst__put_header(uint8_t out[STO_SST_HEADER_BYTES])
+uint32_t sto_sst__version(unsigned level)
+{
+    return level ? STO_SST_VERSION : STO_SST_VERSION_PLAIN;
+}
+
+void sto_sst__put_header(uint8_t out[STO_SST_HEADER_BYTES], unsigned level)
 {
     memcpy(out, STO_SST_MAGIC, 8);
-    ts_st32(out + 8, STO_SST_VERSION);
+    ts_st32(out + 8, sto_sst__version(level));
     ts_st32(out + 12, ts_crc32c(0, out, 12));
 }
 
@@ -132,10 +138,10 @@ void sto_sst__put_footer(const struct sto_sst_footer *f, uint8_t out[STO_SST_FOO
     ts_st32(out + F_TOMBS_CRC, f->tombs_crc);
     ts_st32(out + F_BITMAP_CRC, f->bitmap_crc);
     ts_st32(out + F_INDEX_CRC, f->index_crc);
-    ts_st32(out + F_KIND, f->kind);
+    ts_st32(out + F_KIND, f->kind | f->level << 8 * (F_LEVEL - F_KIND));
     ts_st64(out + F_MADE_MS, (uint64_t)f->made_ms);
     ts_st64(out + F_CARRIED_GEN, f->carried_gen);
-    ts_st32(out + F_VERSION, STO_SST_VERSION);
+    ts_st32(out + F_VERSION, sto_sst__version(f->level));
     ts_st32(out + F_CRC, ts_crc32c(0, out, F_CRC));
     memcpy(out + F_MAGIC, STO_SST_MAGIC, 8);
 }
@@ -155,7 +161,9 @@ int sto_sst__get_footer(const uint8_t *p, uint64_t file_bytes, const char *what,
     if (ts_ld32(p + F_FAMILY) != 0)
         return ts_error_set(err, TS_EVERSION, "%s: rows of family %u, which this program does not know", what,
                             ts_ld32(p + F_FAMILY));
-    f->kind = ts_ld32(p + F_KIND);
+    uint32_t kind = ts_ld32(p + F_KIND);
+    f->kind = f->version > 2 ? kind & 0xffff : kind;
+    f->level = f->version > 2 ? kind >> 8 * (F_LEVEL - F_KIND) : 0;
     f->made_ms = f->version > 1 ? (int64_t)ts_ld64(p + F_MADE_MS) : 0;
     f->carried_gen = f->version > 1 ? ts_ld64(p + F_CARRIED_GEN) : 0;
     f->n_blocks = ts_ld32(p + F_N_BLOCKS);
@@ -180,7 +188,7 @@ int sto_sst__get_footer(const uint8_t *p, uint64_t file_bytes, const char *what,
     /* an entry of the index takes at least ten bytes, a tombstone four */
     if (f->tombs_off < STO_SST_HEADER_BYTES || f->bitmap_off < f->tombs_off || f->index_off < f->bitmap_off ||
         at < f->index_off || f->n_blocks > (at - f->index_off) / 10 ||
-        f->info.n_tombs > (f->bitmap_off - f->tombs_off) / 4)
+        f->info.n_tombs > (f->bitmap_off - f->tombs_off) / 4 || f->level > STO_SST_LEVEL_MOST)
         return ts_error_set(err, TS_ECORRUPT, "%s: footer at %" PRIu64 " makes no sense", what, at);
     return 0;
 }

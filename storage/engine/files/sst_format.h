@@ -15,11 +15,14 @@
 #include "base/bytes.h"
 #include "storage/engine/files/sst.h"
 
-#define STO_SST_MAGIC        "TSDSST\r\n"
-#define STO_SST_VERSION      2u /* written; 1 is read too: its tombstones have the lowest generation of the file */
-#define STO_SST_HEADER_BYTES 16u
-#define STO_SST_FOOTER_BYTES 160u
-#define STO_SST_NAME_BYTES   32u
+#define STO_SST_MAGIC "TSDSST\r\n"
+#define STO_SST_VERSION                                                                                      \
+    3u /* written if the file has a level; 1 is read too: its tombstones have the lowest generation of the file */
+#define STO_SST_VERSION_PLAIN 2u  /* written if it has none */
+#define STO_SST_LEVEL_MOST    22u /* highest level of zstd */
+#define STO_SST_HEADER_BYTES  16u
+#define STO_SST_FOOTER_BYTES  160u
+#define STO_SST_NAME_BYTES    32u
 
 enum sto_sst_kind {
     STO_SST_KIND_POINTS = 1,
@@ -47,6 +50,7 @@ struct sto_sst_index_at {
 /* The last bytes of a file. */
 struct sto_sst_footer {
     uint32_t kind;     /* enum sto_sst_kind */
+    unsigned level;    /* of zstd with which its blocks were compressed; 0 = the usual one */
     uint32_t n_blocks; /* entries of the index */
     uint64_t tombs_off, bitmap_off,
         /* A section ends where the next one begins; the index ends at the footer. */
@@ -69,8 +73,10 @@ uint32_t sto_sst__total_of(const char *name);
 /** Is this the name of a sorted file, as sto_sst__path and sto_sst__total_path make it? A store never uses numbers from 2^48 on. */
 bool sto_sst__name_parse(const char *name, uint64_t *out_no, enum sto_sst_kind *out_kind);
 
-/** Write the first STO_SST_HEADER_BYTES of a file. */
-void sto_sst__put_header(uint8_t out[STO_SST_HEADER_BYTES]);
+/** Version of files with this level. */
+uint32_t sto_sst__version(unsigned level);
+/** Write the first STO_SST_HEADER_BYTES of a file with this level. */
+void sto_sst__put_header(uint8_t out[STO_SST_HEADER_BYTES], unsigned level);
 /** Check a header. 0, TS_ECORRUPT, TS_EVERSION; `what` names the file in the text of the error. */
 int sto_sst__check_header(const uint8_t *p, const char *what, struct ts_error *err);
 

@@ -39,6 +39,7 @@ struct sto_sst {
     struct sto_tomb *tombs;       /* n_tombs, sorted */
     size_t n_tombs;
     struct sto_sst_wear wear;  /* progress of deletes */
+    unsigned level;            /* of zstd, from the footer */
     struct sto_pages *pages;   /* cache of index pages; borrowed, may be NULL */
     size_t memory_bytes;       /* of all this without the indexes */
     char *broken;              /* why it can't be read, owned; NULL if it can */

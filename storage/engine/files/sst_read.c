@@ -210,6 +210,7 @@ static int open_files(struct sto_sst *sst, struct ts_error *err)
     struct sto_sst_footer foot;
     TS_TRY(open_file(sst, &sst->t, STO_SST_KIND_POINTS, sst->info.t_bytes, &foot, err));
     sst->rows_crc = foot.index_crc;
+    sst->level = foot.level;
     sst->wear.made_ms = foot.made_ms;
     sst->wear.carried_gen = foot.carried_gen;
     TS_TRY(read_tombs(sst, &foot, err));
@@ -409,6 +410,11 @@ const struct sto_sst_info *sto_sst_info(const struct sto_sst *sst)
 {
     return &sst->info;
 }
+unsigned sto_sst_level(const struct sto_sst *sst)
+{
+    return sst->level;
+}
+
 struct sto_sst_wear *sto_sst_wear(struct sto_sst *sst)
 {
     return &sst->wear;

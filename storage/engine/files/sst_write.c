@@ -39,6 +39,8 @@ struct sto_sst_writer {
     struct out_file t, s;                    /* points, summaries */
     int64_t made_ms;                         /* for the footer */
     uint64_t carried_gen;                    /* the same */
+    unsigned level;                          /* of zstd; 0 = the usual one */
+    uint32_t times;                          /* blocks are so many times as large as usual */
     struct sto_enc *enc;                     /* open block of points */
     struct sto_sums_enc *sums;               /* open block of summaries; NULL: no summaries are written */
     uint64_t n_metric_rows, n_metric_points; /* of the present metric */
@@ -84,7 +86,7 @@ static int put(struct sto_sst_writer *w, struct out_file *f, const void *p, size
 static int begin_file(struct sto_sst_writer *w, struct out_file *f, struct ts_error *err)
 {
     uint8_t header[STO_SST_HEADER_BYTES];
-    sto_sst__put_header(header);
+    sto_sst__put_header(header, w->level);
     return put(w, f, header, sizeof header, err);
 }
 
@@ -157,6 +159,7 @@ int sto_sst_writer_new(const struct ts_fs *fs, const char *dir, uint64_t file_no
     *out_w = NULL;
     struct sto_sst_writer *w = ts_xcalloc(1, sizeof *w);
     w->fs = fs;
+    w->times = 1;
     w->t.path = sto_sst__path(dir, file_no, STO_SST_KIND_POINTS);
     w->s.path = sto_sst__path(dir, file_no, STO_SST_KIND_SUMS);
     w->enc = sto_enc_new();
@@ -179,6 +182,28 @@ int sto_sst_writer_new(const struct ts_fs *fs, const char *dir, uint64_t file_no
     }
     *out_w = w;
     return 0;
+}
+
+int sto_sst_writer_set_level(struct sto_sst_writer *w, unsigned level, struct ts_error *err)
+{
+    if (w->info.n_rows)
+        TS_BUG("a file has rows before its level is set");
+    w->level = level;
+    w->times = level >= STO_LEVEL_BIG ? STO_BLOCK_TIMES : 1;
+    sto_enc_set_level(w->enc, level);
+    sto_sums_enc_set_level(w->sums, level);
+    struct out_file *files[2] = {&w->t, &w->s};
+    for (int i = 0; i < 2; i++) { /* the header tells the version; it is still in the buffer */
+        ts_buf_clear(&files[i]->buf);
+        files[i]->bytes = 0;
+        TS_TRY(begin_file(w, files[i], err));
+    }
+    return 0;
+}
+
+size_t sto_sst_writer_level_bytes(unsigned level)
+{
+    return level ? 2 * sto_enc_level_bytes(level) : 0; /* points and summaries */
 }
 
 /* Are the rows of this metric so short that summaries save nothing? */
@@ -242,7 +267,8 @@ int sto_sst_write_row(struct sto_sst_writer *w, const struct sto_key *key, const
             w->t_first = *key;
         sto_enc_row(w->enc, key, &piece);
         w->last = *key;
-        if (sto_enc_points(w->enc) >= STO_BLOCK_POINTS || sto_enc_rows(w->enc) >= STO_BLOCK_ROWS)
+        if (sto_enc_points(w->enc) >= w->times * STO_BLOCK_POINTS ||
+            sto_enc_rows(w->enc) >= w->times * STO_BLOCK_ROWS)
             TS_TRY(close_points(w, err));
         at += piece.n;
     }
@@ -312,6 +338,7 @@ static int end_file(struct sto_sst_writer *w, struct out_file *f, enum sto_sst_k
                     struct ts_error *err)
 {
     struct sto_sst_footer foot = {.kind = kind,
+                                  .level = w->level,
                                   .n_blocks = (uint32_t)f->n_blocks,
                                   .made_ms = w->made_ms,
                                   .carried_gen = w->carried_gen,

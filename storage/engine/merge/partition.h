@@ -88,6 +88,7 @@ enum sto_pick_why {
     STO_PICK_TOMBS,      /* files of tombstones: those that are done go */
     STO_PICK_WORN,       /* much of a file was deleted */
     STO_PICK_FULL,       /* merged only because a full compaction was requested */
+    STO_PICK_LEVEL,      /* files of a range are compressed with another level */
     STO_PICK_UNFINISHED, /* an interrupted merge continues (unfinished.h) */
 };
 /* A set of files to merge. */
@@ -104,11 +105,17 @@ struct sto_pick {
     size_t n_cuts;
     uint64_t n_looked; /* number of files visited, the cost of the pick */
 };
-/* How much of a file deletes have removed. */
+/* What a pick knows of a file besides its description: how much of it deletes have removed, and how it is compressed. */
 struct sto_pick_wear {
     uint64_t n_dead;  /* points that were deleted since it was written, an estimate */
     int64_t since_ms; /* when the oldest of these deletes was written; INT64_MAX = there was none */
     bool done;        /* a file of tombstones that delete nothing any more */
+    uint8_t level;    /* of zstd; 0 = the usual one */
+};
+/* Files that are to be compressed with a level. */
+struct sto_pick_range {
+    int64_t from_ms, to_ms; /* those with points of this time, inclusive */
+    unsigned level;         /* of zstd */
 };
 /* What a pick depends on besides the files. */
 struct sto_pick_opts {
@@ -121,10 +128,14 @@ struct sto_pick_opts {
     bool
         keep_tombs; /* tombstones stay when they have nothing left to delete: their files are only merged with each other */
     bool disk_full; /* what was deleted does not wait for a join */
+    /* choose only runs of this range whose level is another one, and whose days are over; NULL = by the rules */
+    const struct sto_pick_range *range;
 };
 /** Pick the next merge; out->why is STO_PICK_NONE if no merge is due. */
 void sto_pick_next(const struct sto_sst_info *files, size_t n, const struct sto_pick_opts *opts,
                    struct sto_pick *out);
+/** Have the days up to a time been over for so long that few points come for them any more? */
+bool sto_pick_is_over(int64_t max_ms, int64_t now_ms);
 /** Does merging these files keep the order of writes? */
 bool sto_pick_valid(const struct sto_sst_info *files, size_t n, const size_t *chosen, size_t n_chosen);
 

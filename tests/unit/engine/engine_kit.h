@@ -47,8 +47,11 @@ static inline void series_make(void)
 static inline int on_ready(void *arg, const struct sto_engine_found *found, struct ts_error *err)
 {
     (void)arg;
-    (void)found;
     (void)err;
+    for (uint32_t i = 0; t_series[0] && i < N_SERIES; i++) { /* the number of a series is its hash here */
+        t_series[i]->shard = (uint16_t)(i & (found->n_shards - 1));
+        t_series[i]->local = i / found->n_shards;
+    }
     return 0;
 }
 

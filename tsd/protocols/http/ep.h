@@ -103,5 +103,8 @@ void tsd_ep_flush(struct tsd_req *req);
 int tsd_ep_reship(struct tsd_job *job, struct ts_error *err);
 void tsd_ep_memory(struct tsd_req *req, struct ts_json *j);
 void tsd_ep_refused(struct tsd_req *req, struct ts_json *j);
+/* ep_compact.c */
+int tsd_ep_compact(struct tsd_job *job, struct ts_error *err);
+int tsd_ep_rebalance(struct tsd_job *job, struct ts_error *err);
 
 #endif

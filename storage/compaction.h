@@ -1,0 +1,27 @@
+/*
+ * compaction.h - compressing files of a range of time with another level of zstd, on request.
+ *
+ * Threads    neutral types
+ */
+#ifndef STORAGE_COMPACTION_H
+#define STORAGE_COMPACTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What to compress. */
+struct sto_compact_spec {
+    int64_t from_ms, to_ms;  /* files with points of this time, inclusive */
+    unsigned level;          /* of zstd, 4 to 19 */
+    bool (*stop)(void *arg); /* true: give up; asked between rows. May be NULL */
+    void *arg;               /* its argument */
+};
+/* What came of it. */
+struct sto_compact_result {
+    uint64_t n_files, n_files_after; /* files that were written again; what they became */
+    uint64_t n_bytes, n_bytes_after; /* the same, bytes */
+    uint64_t n_same, n_same_bytes;   /* files of the range that had the level already */
+    uint64_t n_recent;               /* files of the range that were left alone: their days are not over */
+};
+
+#endif

@@ -1,0 +1,21 @@
+# The number of shards: a folder changes at once, a daemon when it starts again.
+printf 'm 1793620800 1 a=b\n' >p.txt
+start data
+tsd import --port $port p.txt
+tsd rebalance --port $port
+tsd rebalance --port $port --shards 64
+tsd rebalance --port $port
+tsd rebalance --port $port --shards 3
+tsd rebalance --port $port --shards 0
+stop
+tsd fsck --data data
+start data
+tsd rebalance --port $port
+stop
+tsd rebalance --data data --shards 4
+tsd rebalance --data data
+tsd export --data data
+printf 'x' >data/SHARDS
+tsd fsck --data data
+tsd rebalance --data data --shards 4 2>&1 | sed 's/^[^ ]* warn/warn/'
+tsd fsck --data data

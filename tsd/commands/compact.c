@@ -1,0 +1,212 @@
+/*
+ * compact.c - tsd compact: files of a range of time are compressed harder; tsd rebalance: the number of shards.
+ *
+ * Threads    the main thread
+ * Not here   what they do (storage/store.h)
+ */
+#include "tsd/commands/answer.h"
+#include "tsd/commands/client.h"
+
+#include "base/num.h"
+#include "base/time.h"
+#include "storage/store.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define COMPACT_LEVEL 9u   /* without --level */
+#define PATH_BYTES    160u /* of the longest request */
+
+const struct ts_opt tsd_compact_opts[] = {
+    {.name = "from", .arg = "TIME", .help = "First time. Default: all there is."},
+    {.name = "to", .arg = "TIME", .help = "Last time, inclusive. Default: now."},
+    {.name = "level", .arg = "N", .help = "Level of zstd, 4 to 19. Default 9."},
+    {.name = "data", .arg = "DIR", .help = "Work on this folder; no daemon may use it."},
+    TSD_CLIENT_OPTS,
+    {.name = "config",
+     .arg = "FILE",
+     .help = "With --data: the daemon's configuration, for its storage keys."},
+    {.name = NULL},
+};
+
+const struct ts_opt tsd_rebalance_opts[] = {
+    {.name = "shards",
+     .arg = "N",
+     .help = "The number that is wanted, a power of two up to 4096. Without it, print what there is."},
+    {.name = "data", .arg = "DIR", .help = "Work on this folder; no daemon may use it."},
+    TSD_CLIENT_OPTS,
+    {.name = "config",
+     .arg = "FILE",
+     .help = "With --data: the daemon's configuration, for its storage keys."},
+    {.name = NULL},
+};
+
+/* The value of an option that is a number; *out stays as it is without it. False: it is no number. */
+static bool number_of(const struct tsd_args *args, const char *name, unsigned *out)
+{
+    const char *text = tsd_args_get(args, name);
+    int64_t n;
+    if (!text)
+        return true;
+    if (ts_num_parse_int(ts_slice_str(text), &n, NULL) < 0 || n < 0 || n > UINT32_MAX)
+        return false;
+    *out = (unsigned)n;
+    return true;
+}
+
+/* Send a request whose answer is an object. */
+static int ask(const struct tsd_args *args, const char *method, const char *path, json_t **out,
+               struct ts_error *err)
+{
+    struct tsd_client_reply reply;
+    struct tsd_client_req req = {.method = method, .path = path};
+    *out = NULL;
+    int rc = tsd_client_request(args, &req, &reply, err);
+    if (rc == 0)
+        rc = ts_json_load(ts_buf_get(&reply.body), out, err);
+    ts_buf_release(&reply.body);
+    return rc;
+}
+
+static uint64_t count(const json_t *answer, const char *name)
+{
+    return (uint64_t)json_integer_value(json_object_get(answer, name));
+}
+
+/* --- compact --- */
+
+static int compact_local(const struct tsd_args *args, const struct sto_compact_spec *spec,
+                         struct sto_compact_result *out, struct ts_error *err)
+{
+    struct sto_store *st;
+    struct ts_error close_err = {0};
+    TS_TRY(tsd_local_open(args, TSD_LOCAL_WRITE, &st, NULL, err));
+    int rc = sto_compact(st, spec, out, err);
+    int close_rc = sto_close(st, &close_err);
+    if (rc == 0 && close_rc < 0) {
+        *err = close_err;
+        rc = close_rc;
+    }
+    return rc;
+}
+
+static int compact_remote(const struct tsd_args *args, const struct sto_compact_spec *spec,
+                          struct sto_compact_result *out, struct ts_error *err)
+{
+    char path[PATH_BYTES], from[PATH_BYTES / 2] = "";
+    json_t *answer;
+    if (tsd_args_has(args, "from"))
+        (void)snprintf(from, sizeof from, "&from=%" PRId64 "ms", spec->from_ms);
+    (void)snprintf(path, sizeof path, "/api/admin/compact?level=%u&to=%" PRId64 "ms%s", spec->level,
+                   spec->to_ms, from);
+    TS_TRY(ask(args, "POST", path, &answer, err));
+    *out = (struct sto_compact_result){.n_files = count(answer, "files"),
+                                       .n_bytes = count(answer, "bytes"),
+                                       .n_files_after = count(answer, "filesAfter"),
+                                       .n_bytes_after = count(answer, "bytesAfter"),
+                                       .n_same = count(answer, "filesSame"),
+                                       .n_same_bytes = count(answer, "bytesSame"),
+                                       .n_recent = count(answer, "filesRecent")};
+    json_decref(answer);
+    return 0;
+}
+
+static int print_result(const struct sto_compact_result *r)
+{
+    struct ts_buf out;
+    ts_buf_init(&out, 0);
+    ts_buf_printf(&out,
+                  "%" PRIu64 " file%s of %" PRIu64 " bytes became %" PRIu64 " file%s of %" PRIu64 " bytes\n",
+                  r->n_files, r->n_files == 1 ? "" : "s", r->n_bytes, r->n_files_after,
+                  r->n_files_after == 1 ? "" : "s", r->n_bytes_after);
+    if (r->n_same)
+        ts_buf_printf(&out, "%" PRIu64 " file%s of %" PRIu64 " bytes had the level already\n", r->n_same,
+                      r->n_same == 1 ? "" : "s", r->n_same_bytes);
+    if (r->n_recent)
+        ts_buf_printf(&out,
+                      "%" PRIu64 " file%s left alone: the day is not over, or ended less than 3 hours ago\n",
+                      r->n_recent, r->n_recent == 1 ? " was" : "s were");
+    return tsd_print_page(&out);
+}
+
+int tsd_compact_run(const struct tsd_args *args)
+{
+    struct ts_error err = {0};
+    struct sto_compact_spec spec = {.from_ms = STO_MIN_TS_MS, .to_ms = ts_clock_ms(), .level = COMPACT_LEVEL};
+    struct sto_compact_result result;
+    const char *from = tsd_args_get(args, "from"), *to = tsd_args_get(args, "to");
+    int rc = 0;
+    if (args->n_words)
+        return tsd_usage(args, "compact takes no words");
+    if (tsd_client_or_data(args) != TSD_EXIT_OK)
+        return TSD_EXIT_USAGE;
+    if (!number_of(args, "level", &spec.level))
+        return tsd_usage(args, "--level takes a number from 4 to 19");
+    if (from)
+        rc = ts_time_parse(ts_slice_str(from), NULL, ts_clock_ms(), false, &spec.from_ms, NULL, &err);
+    if (rc == 0 && to)
+        rc = ts_time_parse_end(ts_slice_str(to), NULL, ts_clock_ms(), false, &spec.to_ms, &err);
+    if (rc == 0)
+        rc = tsd_args_has(args, "data") ? compact_local(args, &spec, &result, &err)
+                                        : compact_remote(args, &spec, &result, &err);
+    return rc < 0 ? tsd_fail(&err) : print_result(&result);
+}
+
+/* --- rebalance --- */
+
+/* The store takes the number up when it is closed; a second opening shows whether it has. */
+static int rebalance_local(const struct tsd_args *args, unsigned n, struct sto_shards *out,
+                           struct ts_error *err)
+{
+    struct sto_store *st;
+    if (n) {
+        TS_TRY(tsd_local_open(args, TSD_LOCAL_WRITE, &st, NULL, err));
+        int rc = sto_rebalance(st, n, err);
+        int close_rc = sto_close(st, rc < 0 ? NULL : err);
+        TS_TRY(rc < 0 ? rc : close_rc);
+    }
+    TS_TRY(tsd_local_open(args, TSD_LOCAL_READ, &st, NULL, err));
+    *out = sto_shards(st);
+    return sto_close(st, err);
+}
+
+static int rebalance_remote(const struct tsd_args *args, unsigned n, struct sto_shards *out,
+                            struct ts_error *err)
+{
+    char path[PATH_BYTES] = "/api/admin/rebalance";
+    json_t *answer;
+    if (n)
+        (void)snprintf(path, sizeof path, "/api/admin/rebalance?shards=%u", n);
+    TS_TRY(ask(args, n ? "POST" : "GET", path, &answer, err));
+    *out = (struct sto_shards){(uint32_t)count(answer, "shards"), (uint32_t)count(answer, "wanted")};
+    json_decref(answer);
+    return 0;
+}
+
+int tsd_rebalance_run(const struct tsd_args *args)
+{
+    struct ts_error err = {0};
+    struct sto_shards shards;
+    struct ts_buf out;
+    unsigned n = 0;
+    bool local = tsd_args_has(args, "data");
+    if (args->n_words)
+        return tsd_usage(args, "rebalance takes no words");
+    if (tsd_client_or_data(args) != TSD_EXIT_OK)
+        return TSD_EXIT_USAGE;
+    if (!number_of(args, "shards", &n) || (tsd_args_has(args, "shards") && !n))
+        return tsd_usage(args, "--shards takes a power of two up to 4096");
+    int rc = local ? rebalance_local(args, n, &shards, &err) : rebalance_remote(args, n, &shards, &err);
+    if (rc < 0)
+        return tsd_fail(&err);
+    ts_buf_init(&out, 0);
+    ts_buf_printf(&out, "%u shard%s\n", shards.n_now, shards.n_now == 1 ? "" : "s");
+    if (shards.n_wanted != shards.n_now && local)
+        ts_buf_printf(&out,
+                      "%u are wanted, but clients may still repeat numbered increments: the store tries "
+                      "again each time it is closed\n",
+                      shards.n_wanted);
+    else if (shards.n_wanted != shards.n_now)
+        ts_buf_printf(&out, "%u from the next start of the daemon on\n", shards.n_wanted);
+    return tsd_print_page(&out);
+}

@@ -377,15 +377,7 @@ static const struct tsd_cmd commands[] = {
      .usage = "[--from TIME] [--to TIME] [--level 4..19] [--host HOST] [--port PORT]\n"
               "[--from TIME] [--to TIME] [--level 4..19] --data DIR",
      .opts = tsd_compact_opts,
-     .details =
-         "All files that have points of the range are written again with this level of zstd, unless they "
-         "have it "
-         "already, or their day is not over.\n"
-         "Later merges keep the level. From 16 on blocks are four times as large: short reads of one series "
-         "take longer.\n"
-         "It runs as merges do, beside everything else, and may take hours; tsd flush --compact merges "
-         "first. What is done stays if it "
-         "is interrupted.",
+     .details = tsd_compact_details,
      .examples = "tsd compact --to 30d-ago --level 9\n"
                  "tsd compact --from 2026-01 --to 2026-06 --level 19 --data ./data",
      .run = tsd_compact_run},
@@ -395,12 +387,7 @@ static const struct tsd_cmd commands[] = {
      .usage = "[--shards N] [--host HOST] [--port PORT]\n"
               "[--shards N] --data DIR",
      .opts = tsd_rebalance_opts,
-     .details =
-         "A running daemon changes when it is stopped and started again; until then it remembers what is "
-         "wanted. "
-         "A folder changes at once.\n"
-         "Fewer shards may have to wait until ids of numbered increments are forgotten (counter_ids_kept_h). "
-         "Files do not depend on shards.",
+     .details = tsd_rebalance_details,
      .examples = "tsd rebalance\n"
                  "tsd rebalance --shards 64",
      .run = tsd_rebalance_run},

@@ -13,8 +13,8 @@
  * before what was confirmed; everything before this run must be there.
  *
  * Seeds above SIM_REMOTE_SEED have a remote store, which fails and to which another writer writes as well. Those above SIM_BULK_SEED
- * have bulk loads instead, and those above SIM_TOTAL_SEED kept totals too, and those above SIM_QUOTA_SEED a
- * limit of bytes.
+ * have bulk loads instead, those above SIM_TOTAL_SEED kept totals too, those above SIM_QUOTA_SEED a limit of bytes, and those above
+ * SIM_LEVEL_SEED compress files harder and change the number of shards.
  *
  * Threads    one
  * Not here   the plain model of points (tests/model/reference.h), the file system (tests/faults/faultfs.h)
@@ -45,7 +45,9 @@
 #define SIM_BULK_SEED   2000000ull /* seeds above it have bulk loads and no remote store */
 #define SIM_TOTAL_SEED  3000000ull /* seeds above it have kept totals, and bulk loads */
 #define SIM_QUOTA_SEED  4000000ull /* seeds above it have a limit of bytes, kept totals, and bulk loads */
-#define SIM_OTHER_MS    777        /* thousandths of the times of which only the other writer puts points */
+#define SIM_LEVEL_SEED                                                                                       \
+    5000000ull           /* seeds above it also compress files harder and change the number of shards */
+#define SIM_OTHER_MS 777 /* thousandths of the times of which only the other writer puts points */
 
 /* A numbered increment, on its way. */
 struct sim_part {
@@ -314,6 +316,10 @@ void sim_quota_change(struct sim *s);
 void sim_quota_see(struct sim *s);
 /** What is older has expired or is cut off, and in no answer. */
 int64_t sim_expired_ms(const struct sim *s);
+
+/* sim_level.c */
+/** Compress files of a range of time harder, or ask for another number of shards. */
+void sim_level_step(struct sim *s);
 
 /* sim_ops.c: what is done */
 void sim_step(struct sim *s);

@@ -503,6 +503,8 @@ static void do_step(struct sim *s)
         sim_totals_change(s);
     else if (s->seed > SIM_QUOTA_SEED && sim_chance(s, 2))
         sim_quota_change(s);
+    else if (s->seed > SIM_LEVEL_SEED && sim_chance(s, 5))
+        sim_level_step(s);
     else if (r < s->flush_pm)
         flush_files(s);
     else if (r < 190 && s->short_lives && !s->remote.store)

@@ -150,7 +150,7 @@ extern const struct ts_opt tsd_serve_opts[], tsd_query_opts[], tsd_import_opts[]
     tsd_collect_opts[], tsd_retention_opts[], tsd_total_opts[], tsd_hbase_opts[], tsd_copy_opts[],
     tsd_check_opts[], tsd_metrics_opts[], tsd_status_opts[], tsd_top_opts[], tsd_version_opts[],
     tsd_help_opts[], tsd_compact_opts[], tsd_rebalance_opts[];
-/* A long part of a page. */
-extern const char tsd_fsck_details[];
+/* Long parts of pages. */
+extern const char tsd_fsck_details[], tsd_compact_details[], tsd_rebalance_details[];
 
 #endif

@@ -41,6 +41,23 @@ const struct ts_opt tsd_rebalance_opts[] = {
     {.name = NULL},
 };
 
+const char tsd_compact_details[] =
+    "All files that have points of the range are written again with this level of zstd, unless they "
+    "have it "
+    "already, or their day is not over.\n"
+    "Later merges keep the level. From 16 on blocks are four times as large: short reads of one series "
+    "take longer.\n"
+    "It runs as merges do, beside everything else, and may take hours; tsd flush --compact merges "
+    "first. What is done stays if it "
+    "is interrupted.";
+
+const char tsd_rebalance_details[] =
+    "A running daemon changes when it is stopped and started again; until then it remembers what is "
+    "wanted. "
+    "A folder changes at once.\n"
+    "Fewer shards may have to wait until ids of numbered increments are forgotten (counter_ids_kept_h). "
+    "Files do not depend on shards.";
+
 /* The value of an option that is a number; *out stays as it is without it. False: it is no number. */
 static bool number_of(const struct tsd_args *args, const char *name, unsigned *out)
 {

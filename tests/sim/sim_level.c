@@ -1,0 +1,51 @@
+/*
+ * sim_level.c - files are compressed harder, and the number of shards changes, while everything else goes on: nothing that is read may change.
+ *
+ * What becomes of numbered increments when shards change is left to test_once_life.
+ *
+ * Threads    one
+ */
+#include "tests/sim/sim.h"
+
+#include "storage/codecs/codec.h"
+
+#define DAYS 100 /* of the longest range, and how long ago it begins */
+
+static void compress(struct sim *s)
+{
+    struct ts_error err = {0};
+    struct sto_compact_result r;
+    unsigned top, pct = s->hook_pct;
+    sim_turn_all(s);
+    s->hook_pct = 0; /* as in sim_compact */
+    bool good = sim_flush(s, STO_LEVEL_FILES);
+    s->hook_pct = pct;
+    if (!good)
+        return;
+    struct sto_compact_spec spec = {.from_ms = s->now_ms - (int64_t)sim_rnd(s, DAYS) * TS_DAY_MS,
+                                    .level = STO_LEVEL_LEAST +
+                                             (unsigned)sim_rnd(s, STO_LEVEL_MOST - STO_LEVEL_LEAST + 1)};
+    spec.to_ms = spec.from_ms + (int64_t)(1 + sim_rnd(s, DAYS)) * TS_DAY_MS;
+    sim_clock_look(s);
+    sim_begin(s, SIM_COMPACT, true, &top);
+    int rc = sto_compact(s->st, &spec, &r, &err);
+    sim_end(s, SIM_COMPACT, top);
+    sim_say(s, "level %u: %llu files of %llu bytes became %llu of %llu: %d %s", spec.level,
+            (unsigned long long)r.n_files, (unsigned long long)r.n_bytes, (unsigned long long)r.n_files_after,
+            (unsigned long long)r.n_bytes_after, rc, err.text);
+    sim_make_sure(s);
+    s->clock.known &= sim_ok(s, rc, &err, "compressing") && sim_all_well(s);
+}
+
+void sim_level_step(struct sim *s)
+{
+    struct ts_error err = {0};
+    if (sim_chance(s, 70)) {
+        compress(s);
+        return;
+    }
+    unsigned n = 1u << sim_rnd(s, 5);
+    int rc = sto_rebalance(s->st, n, &err);
+    sim_say(s, "%u shards are wanted, there are %u: %d %s", n, sto_shards(s->st).n_now, rc, err.text);
+    sim_ok(s, rc, &err, "asking for another number of shards");
+}

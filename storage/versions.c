@@ -41,15 +41,13 @@ static void drop_single(struct sto_cells *c)
     c->n = to;
 }
 
-/* How many of the oldest go. A version that is marked as the oldest one was left by a source that has dropped something newer than all before
- * it. So the result is the same however a history is divided into sources that are trimmed and then put together. */
+/* How many of the oldest go. The version that has dropped the last one that is gone is not older than the oldest that stays, so it stays too, and
+ * drops whatever is put before it later. So the result is the same however a history is divided into sources that are trimmed and joined. */
 static uint32_t n_dropped(const struct sto_cells *c, const struct sto_versions *v)
 {
     uint32_t first = 0;
     for (uint32_t i = 0; i < v->n; i++) {
-        uint32_t stamp = c->meta[v->first + 2 * i], keep = sto_meta_exp(stamp);
-        if (stamp & STO_META_MS)
-            first = i;
+        uint32_t keep = sto_meta_exp(c->meta[v->first + 2 * i]);
         if (i + 1 - first > keep)
             first = i + 1 - keep;
     }

@@ -143,7 +143,8 @@ def n_points(d, from_s):
 
 def main():
     opt = arguments()
-    with Daemon(workers=2, max_bytes_grace_s=0) as d:
+    small = {"memstore_bytes": "1M", "reserve_bytes": 0} if opt.max_bytes else {}  # the limit must have room for the log of twice as much
+    with Daemon(workers=2, max_bytes_grace_s=0, **small) as d:
         n = load(d, opt)
         half = NOW - 7200 - opt.days * DAY // 2
         bytes_before, newer = files_bytes(d), n_points(d, half + DAY)

@@ -237,7 +237,7 @@ static void event(struct ship_both *b, struct v_history *h, size_t *n_synced, ui
 static void test_versions__random_histories_of_a_store(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 30; seed++) {
+    for (uint64_t seed = 1; seed <= 100; seed++) {
         struct ship_both b;
         struct v_history h = {0};
         size_t n_synced = 0;

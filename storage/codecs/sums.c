@@ -67,8 +67,12 @@ struct sto_sums_dec {
     struct sto_seq late[LATE];           /* columns that are decoded when they are first needed */
     struct sto_unpack_pos late_at[LATE]; /* where they begin */
     enum { LATE_NOT, LATE_GOT, LATE_BAD } late_state; /* LATE_BAD: they make no sense */
-    bool same_head;     /* flags and kinds of all rows are those of the first one */
-    bool no_high;       /* COL_HIGH is 0 in all rows */
+    bool same_head;  /* flags and kinds of all rows are those of the first one */
+    bool no_high;    /* COL_HIGH is 0 in all rows */
+    bool one_metric; /* COL_METRIC is 0 in all rows */
+    /* the first n_filled[c] rows of a column have the value filled[c]: most columns are constant, in one block as in the next */
+    int64_t filled[COLS];
+    uint32_t n_filled[COLS];
     struct sto_zip zip; /* inflates it */
 };
 
@@ -277,12 +281,33 @@ const struct sto_key *sto_sums_dec_key(const struct sto_sums_dec *d, uint32_t i)
     return &d->key[i];
 }
 
+/* place_keys of a block of one metric. */
+static bool place_series(struct sto_sums_dec *d, uint32_t n, struct sto_key first)
+{
+    const uint64_t far = 1ull << 33;
+    const int64_t *s = d->col[COL_SERIES], *h = d->col[COL_HOUR];
+    uint64_t series = first.series,
+             hour = (uint64_t)first.hour; /* wrap around if a difference is too large */
+    bool bad = false;
+    d->key[0] = first;
+    for (uint32_t i = 1; i < n; i++) {
+        bad |= ((uint64_t)s[i] > far) | ((uint64_t)h[i] + far > 2 * far) | ((s[i] == 0) & (h[i] <= 0));
+        series += (uint64_t)s[i];
+        hour += (uint64_t)h[i];
+        bad |= (series > UINT32_MAX) | ((int64_t)hour != (int32_t)hour);
+        d->key[i] = (struct sto_key){first.metric, (uint32_t)series, (int32_t)hour};
+    }
+    return !bad;
+}
+
 /* Compute the keys of all rows from their differences; false if they are out of range or not ascending. */
 static bool place_keys(struct sto_sums_dec *d, uint32_t n, struct sto_key first)
 {
     const uint64_t far = 1ull << 33;
     int64_t metric = first.metric, series = first.series, hour = first.hour;
     bool bad = false;
+    if (d->one_metric)
+        return place_series(d, n, first);
     d->key[0] = first;
     for (uint32_t i = 1; i < n; i++) {
         int64_t m = d->col[COL_METRIC][i], s = d->col[COL_SERIES][i], h = d->col[COL_HOUR][i];
@@ -366,6 +391,20 @@ static bool is_const(const struct sto_seq *s, int64_t v)
     return s->codec == STO_CODEC_CONST && s->unit == 1 && s->first == v;
 }
 
+/* Decode a column; nothing is to be done if it is constant and the block before had the same. */
+static int get_column(struct sto_sums_dec *d, struct sto_unpack_pos *pos, const struct sto_seq *s, int c,
+                      uint32_t n)
+{
+    bool constant = s->codec == STO_CODEC_CONST && s->unit == 1;
+    if (constant && d->n_filled[c] >= n && d->filled[c] == s->first)
+        return sto_unpack__skip(pos, s, n) ? 0 : TS_ECORRUPT;
+    d->n_filled[c] = 0;
+    TS_TRY(sto_unpack__get(&d->pack, pos, s, n, d->col[c]));
+    d->n_filled[c] = constant ? n : 0;
+    d->filled[c] = s->first;
+    return 0;
+}
+
 /* Decode the columns that every reader needs, and remember where the others are. */
 static int get_columns(struct sto_sums_dec *d, const struct sto_seq *cols, uint32_t n)
 {
@@ -373,7 +412,7 @@ static int get_columns(struct sto_sums_dec *d, const struct sto_seq *cols, uint3
     size_t k;
     for (int c = 0; c < COLS; c++) {
         if (!is_late((enum col)c, &k)) {
-            TS_TRY(sto_unpack__get(&d->pack, &pos, &cols[c], n, d->col[c]));
+            TS_TRY(get_column(d, &pos, &cols[c], c, n));
             continue;
         }
         d->late[k] = cols[c];
@@ -385,6 +424,7 @@ static int get_columns(struct sto_sums_dec *d, const struct sto_seq *cols, uint3
     d->same_head =
         is_const(&cols[COL_FLAGS], d->col[COL_FLAGS][0]) && is_const(&cols[COL_KINDS], d->col[COL_KINDS][0]);
     d->no_high = is_const(&cols[COL_HIGH], 0);
+    d->one_metric = is_const(&cols[COL_METRIC], 0);
     return sto_unpack__ends_at(&d->pack, &pos) ? 0 : TS_ECORRUPT;
 }
 
@@ -493,6 +533,26 @@ bool sto_sums_dec_has(const struct sto_sums_dec *d, uint32_t i, bool with_sum, b
     int64_t flags = d->col[COL_FLAGS][i], want = FLAG_HAS | (with_sum ? FLAG_SUM : 0);
     *out_is_int = (flags & FLAG_INT) != 0;
     return (flags & want) == want;
+}
+
+uint32_t sto_sums_dec_run(const struct sto_sums_dec *d, uint32_t i, bool with_sum, bool *out_is_int)
+{
+    uint32_t lo = i + 1, hi = d->n; /* the end of the series lies in lo..hi */
+    bool is_int;
+    if (!sto_sums_dec_has(d, i, with_sum, out_is_int))
+        return 0;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (d->key[mid].series == d->key[i].series && d->key[mid].metric == d->key[i].metric)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (d->same_head)
+        return lo - i;
+    for (hi = i + 1; hi < lo && sto_sums_dec_has(d, hi, with_sum, &is_int) && is_int == *out_is_int;)
+        hi++;
+    return hi - i;
 }
 
 const int64_t *sto_sums_dec_counts(const struct sto_sums_dec *d)

@@ -223,7 +223,7 @@ struct sto_sst_rows {
 size_t sto_sst_cur_rows(const struct sto_sst_cur *cur, bool with_sum, struct sto_sst_rows *out);
 /** The sums of the first n of these rows, which have sums. */
 void sto_sst_cur_sums(const struct sto_sst_cur *cur, size_t n, __int128 *out);
-/** Move n rows forward within these rows. */
+/** Move n rows forward within these rows. The cursor does not know the summary of the row on which it then stands. */
 void sto_sst_cur_skip(struct sto_sst_cur *cur, size_t n);
 
 #endif

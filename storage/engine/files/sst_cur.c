@@ -444,19 +444,14 @@ bool sto_sst_cur_has_summary(const struct sto_sst_cur *cur, bool with_sum)
 
 size_t sto_sst_cur_rows(const struct sto_sst_cur *cur, bool with_sum, struct sto_sst_rows *out)
 {
-    uint32_t first = cur->at.row, n = first;
-    bool is_int = false;
+    uint32_t first = cur->at.row;
+    bool is_int;
     if (!cur->on_row || cur->what == STO_SST_POINTS || !cur->sums || cur->loaded != cur->at.block)
         return 0;
-    const struct sto_key *keys = sto_sums_dec_key(cur->sums, 0);
-    for (; n < n_rows(cur) && keys[n].series == cur->key.series && keys[n].metric == cur->key.metric; n++) {
-        bool other;
-        if (!sto_sums_dec_has(cur->sums, n, with_sum, &other) || (n > first && other != is_int))
-            break;
-        is_int = other;
-    }
-    *out = (struct sto_sst_rows){keys + first, sto_sums_dec_counts(cur->sums) + first, is_int};
-    return n - first;
+    uint32_t n = sto_sums_dec_run(cur->sums, first, with_sum, &is_int);
+    *out = (struct sto_sst_rows){sto_sums_dec_key(cur->sums, first), sto_sums_dec_counts(cur->sums) + first,
+                                 is_int};
+    return n;
 }
 
 void sto_sst_cur_sums(const struct sto_sst_cur *cur, size_t n, __int128 *out)
@@ -467,4 +462,6 @@ void sto_sst_cur_sums(const struct sto_sst_cur *cur, size_t n, __int128 *out)
 void sto_sst_cur_skip(struct sto_sst_cur *cur, size_t n)
 {
     (void)stand(cur, cur->at.row + (uint32_t)n);
+    cur->knows_summary = true; /* nobody will ask for it */
+    cur->has_summary = false;
 }

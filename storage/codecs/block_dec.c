@@ -439,3 +439,38 @@ int sto_dec_cells(struct sto_dec *d, uint32_t i, struct sto_cells *out, struct t
     out->common = r->flags;
     return 0;
 }
+
+/* Is the value of this row an integer that follows from the parameters of its sequence alone? */
+static bool is_single(const struct dec_row *r)
+{
+    unsigned op = sto_meta_op(r->flags);
+    return r->pub.n == 1 && !r->mixed && (op == STO_OP_PUT || op == STO_OP_ADD) &&
+           sto_meta_kind(r->flags) == TS_NUM_INT && r->mode != STO_MODE_BITS && r->exp == 0 &&
+           sto_codec__n_res(sto_codec__get(r->v.codec), 1) == 0 &&
+           sto_codec__n_res(sto_codec__get(r->t.codec), 1) == 0 && r->t.first >= 0 &&
+           r->t.first < (r->seconds ? TS_HOUR_MS / 1000 : TS_HOUR_MS);
+}
+
+int sto_dec_singles(struct sto_dec *d, uint32_t i, int64_t end, uint32_t max, struct sto_key *keys,
+                    __int128 *sums, struct ts_error *err)
+{
+    uint32_t n = 0;
+    d->memory.err = err;
+    int rc = d->pack.ready ? 0 : inflate(d);
+    if (rc == TS_ELIMIT)
+        return rc;
+    if (rc < 0)
+        return ts_error_set(err, rc,
+                            rc == TS_ENOMEM ? "no memory for the cells of a block"
+                                            : "cells of a block are malformed");
+    for (; n < max && i + n + 1 < d->n_rows; n++) {
+        const struct dec_row *r = &d->rows[i + n], *next = r + 1;
+        if (r->pub.key.series != d->rows[i].pub.key.series ||
+            r->pub.key.metric != d->rows[i].pub.key.metric || r->pub.key.hour >= end ||
+            sto_key_cmp(&r->pub.key, &next->pub.key) == 0 || !is_single(r))
+            break;
+        keys[n] = r->pub.key;
+        sums[n] = r->v.first;
+    }
+    return (int)n;
+}

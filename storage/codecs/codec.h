@@ -92,6 +92,20 @@ int sto_dec_open(struct sto_dec *d, struct ts_slice block, struct ts_error *err)
 uint32_t sto_dec_n_rows(const struct sto_dec *d);
 /** Row i of the block, borrowed until the next open. */
 const struct sto_dec_row *sto_dec_row_at(const struct sto_dec *d, uint32_t i);
+/**
+ * The rows of one series from row i on that have one point, an integer, and end before an hour: what totals over sparse points need. The last row of a block is
+ * not among them, since it may go on in the next one.
+ *
+ * @param end   rows whose hour is not below it are left out
+ * @param max   most rows
+ * @param keys  [out, max] their keys
+ * @param sums  [out, max] their values
+ * @return how many; errors as for sto_dec_cells
+ *
+ * Cost: 2 ns a row.
+ */
+int sto_dec_singles(struct sto_dec *d, uint32_t i, int64_t end, uint32_t max, struct sto_key *keys,
+                    __int128 *sums, struct ts_error *err);
 /** Decode the points of row i into out, which grows as needed; uniform and common are set. Never reads or
  * writes out of bounds, whatever the bytes of the block are. Cost: 1-3 ns a point. */
 int sto_dec_cells(struct sto_dec *d, uint32_t i, struct sto_cells *out, struct ts_error *err);

@@ -555,6 +555,11 @@ uint32_t sto_sums_dec_run(const struct sto_sums_dec *d, uint32_t i, bool with_su
     return hi - i;
 }
 
+bool sto_sums_dec_is_vain(const struct sto_sums_dec *d)
+{
+    return d->same_head && d->col[COL_FLAGS][0] == 0;
+}
+
 const int64_t *sto_sums_dec_counts(const struct sto_sums_dec *d)
 {
     return d->col[COL_N];

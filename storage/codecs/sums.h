@@ -67,6 +67,8 @@ bool sto_sums_dec_get(struct sto_sums_dec *d, uint32_t i, struct sto_summary *ou
 bool sto_sums_dec_has(const struct sto_sums_dec *d, uint32_t i, bool with_sum, bool *out_is_int);
 /** From row i on, the rows of its series that have a summary (and a sum, if with_sum is set) of values of the same kind: how many. O(log rows) where all rows of the block are of a kind. */
 uint32_t sto_sums_dec_run(const struct sto_sums_dec *d, uint32_t i, bool with_sum, bool *out_is_int);
+/** Has no row of the block a summary? */
+bool sto_sums_dec_is_vain(const struct sto_sums_dec *d);
 /** The numbers of points of all rows, borrowed until the next open; of rows that have a summary. */
 const int64_t *sto_sums_dec_counts(const struct sto_sums_dec *d);
 /** The sums of the rows i to i + n - 1, which have one (struct sto_summary); 1 to 2 ns a row of integers. */

@@ -221,6 +221,11 @@ struct sto_sst_rows {
 /** The rows from the present one on, as far as the block has rows of the same series with summaries (and sums, if with_sum is set) of the same kind. Returns how many;
  * 0 also while the block is closed. */
 size_t sto_sst_cur_rows(const struct sto_sst_cur *cur, bool with_sum, struct sto_sst_rows *out);
+/** Has no row of the open block of summaries one? */
+bool sto_sst_cur_is_vain(const struct sto_sst_cur *cur);
+/** Of a cursor over points: as sto_dec_singles, from the present row on, at most STO_SST_RUN_ROWS. Errors as for sto_sst_cur_cells. */
+int sto_sst_cur_singles(struct sto_sst_cur *cur, int64_t end, struct sto_key *keys, __int128 *sums,
+                        struct ts_error *err);
 /** The sums of the first n of these rows, which have sums. */
 void sto_sst_cur_sums(const struct sto_sst_cur *cur, size_t n, __int128 *out);
 /** Move n rows forward within these rows. The cursor does not know the summary of the row on which it then stands. */

@@ -465,3 +465,20 @@ void sto_sst_cur_skip(struct sto_sst_cur *cur, size_t n)
     cur->knows_summary = true; /* nobody will ask for it */
     cur->has_summary = false;
 }
+
+bool sto_sst_cur_is_vain(const struct sto_sst_cur *cur)
+{
+    return cur->on_row && cur->sums && cur->loaded == cur->at.block && sto_sums_dec_is_vain(cur->sums);
+}
+
+int sto_sst_cur_singles(struct sto_sst_cur *cur, int64_t end, struct sto_key *keys, __int128 *sums,
+                        struct ts_error *err)
+{
+    int rc;
+    if (!cur->on_row || !cur->dec || cur->loaded != cur->at.block)
+        return 0;
+    do
+        rc = sto_dec_singles(cur->dec, cur->at.row, end, STO_SST_RUN_ROWS, keys, sums, err);
+    while (make_room(cur, rc < 0 ? rc : 0));
+    return rc == TS_ECORRUPT ? damaged(cur, err) : rc;
+}

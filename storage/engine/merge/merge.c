@@ -109,6 +109,7 @@ static void begin_series(struct sto_merge *m, uint32_t id)
 static int enter_file(struct sto_merge *m, struct sto_merge__src *src, uint32_t id, struct ts_error *err)
 {
     const struct sto_key key = {m->spec.metric, id, m->row_lo};
+    src->vain = false;
     int rc = sto_merge__seek(m, src, &key, m->hour_hi, err);
     if (rc == 1)
         sto_merge__heap_push_file(m, src);
@@ -374,7 +375,7 @@ static int make_row(struct sto_merge *m, const struct sto_key *key, struct sto_r
     *out_row = (struct sto_row){.key = *key, .pos = m->spec.series ? m->pos - 1 : 0, .n_hours = 1};
     struct sto_merge__src *only = m->n_group == 1 ? m->group[0].src : NULL;
     const struct sto_summary *sum = NULL;
-    if (only && only->by_sums && is_whole_hour(m, key->hour))
+    if (only && only->by_sums && !only->vain && is_whole_hour(m, key->hour))
         sum = sto_sst_cur_summary(only->sums.cur);
     if (sum && (sum->has_sum || !m->spec.needs_sum)) {
         sto_merge__tombs_at(m, key);
@@ -511,7 +512,7 @@ void sto_merge_free(struct sto_merge *m)
         sto_cells_release(&m->bufs[i]);
     sto_merge__srcs_release(m);
     sto_cells_release(&m->out);
-    ts_free(m->run_sums);
+    ts_free(m->run_rows);
     ts_free(m->bufs);
     ts_free(m->heap);
     ts_free(m->group);

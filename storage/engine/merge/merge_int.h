@@ -34,6 +34,7 @@ struct sto_merge__src {
     bool keeps;                          /* file: may keep its block open while other files are read */
     int32_t hour_first;                  /* file: no row is before it */
     bool by_sums;                        /* file: rows are found through its summaries */
+    bool vain;                           /* but not the rest of the present series, which has none */
     struct sto_sst_series_reader series; /* file: looks series up in its set */
     struct sto_merge__cur points;        /* file: rows */
     struct sto_merge__cur sums;          /* file: summaries; used if by_sums */
@@ -98,17 +99,24 @@ struct sto_merge {
     struct sto_merge_src *parts;     /* arguments of sto_merge_cells; capacity 2 * n_srcs */
     /* tombstones of the present hour, by the members that they delete from; owned */
     struct sto_tomb *hour_tombs;
-    size_t n_hour_tombs, cap_hour_tombs; /* used, capacity */
-    struct sto_merge__del *dels;         /* groups of these tombstones; capacity n_srcs */
-    size_t n_dels;                       /* used */
-    struct sto_summary day;              /* the day returned last, of several files */
-    struct sto_run run;                  /* returned last */
-    __int128 *run_sums;                  /* of it; STO_SST_RUN_ROWS; NULL until first wanted; owned */
-    struct sto_cells out;                /* merged cells */
-    struct sto_cells view;               /* part of borrowed cells */
-    struct sto_merge_counts counts;      /* so far */
-    struct sto_mem **own;                /* memstores that it owns */
-    size_t n_own;                        /* length */
+    size_t n_hour_tombs, cap_hour_tombs;  /* used, capacity */
+    struct sto_merge__del *dels;          /* groups of these tombstones; capacity n_srcs */
+    size_t n_dels;                        /* used */
+    struct sto_summary day;               /* the day returned last, of several files */
+    struct sto_run run;                   /* returned last */
+    struct sto_merge__run_rows *run_rows; /* of it; NULL until first wanted; owned */
+    struct sto_cells out;                 /* merged cells */
+    struct sto_cells view;                /* part of borrowed cells */
+    struct sto_merge_counts counts;       /* so far */
+    struct sto_mem **own;                 /* memstores that it owns */
+    size_t n_own;                         /* length */
+};
+
+/* The arrays of a run. */
+struct sto_merge__run_rows {
+    __int128 sums[STO_SST_RUN_ROWS];
+    int64_t ones[STO_SST_RUN_ROWS]; /* counts of rows with one point */
+    struct sto_key keys[STO_SST_RUN_ROWS];
 };
 
 /* Tombstones of the present hour that delete from the same members of the group. */
@@ -136,6 +144,8 @@ int sto_merge__find(struct sto_merge *m, struct sto_merge__src *src, const struc
 /** The file has no more rows of the present series: close its block unless it may keep it, so that the memory
  * of a scan does not depend on the number of files. */
 void sto_merge__rest(struct sto_merge *m, struct sto_merge__src *src);
+/** The file stands on a row without a summary, in a block that has none: find the rest of the rows of the series through the points. 1; 0: it does not; < 0. */
+int sto_merge__to_points(struct sto_merge *m, struct sto_merge__src *src, struct ts_error *err);
 /** Move to the next row of the same series, not after hour_hi. 1, 0, < 0. */
 int sto_merge__find_next(struct sto_merge *m, struct sto_merge__src *src, int32_t hour_hi,
                          struct ts_error *err);

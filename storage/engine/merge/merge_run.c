@@ -74,22 +74,26 @@ static size_t undeleted(struct sto_merge *m, const struct sto_key *key, const st
     return n ? n - 1 : 0;
 }
 
-/* The cursor whose summaries may be the rows; NULL: there is none. */
-static struct sto_sst_cur *summaries_of(const struct sto_merge *m, const struct sto_merge__src *src)
+/* The arrays of runs. 0, TS_ELIMIT. */
+static int reserve(struct sto_merge *m, struct ts_error *err)
 {
-    if (src->on_day)
-        return src->days.cur;
-    return src->by_sums && m->spec.whole_hours ? src->sums.cur : NULL;
+    if (m->run_rows)
+        return 0;
+    TS_TRY(sto_merge__take(m, sizeof *m->run_rows, err));
+    m->run_rows = ts_xmalloc(sizeof *m->run_rows);
+    for (size_t i = 0; i < STO_SST_RUN_ROWS; i++)
+        m->run_rows->ones[i] = 1;
+    return 0;
 }
 
-int sto_merge__run(struct sto_merge *m, const struct sto_key *key, struct sto_row *out_row,
-                   struct ts_error *err)
+/* A file stands on a day, or on an hour with a summary: 1, 0, < 0. *out_cur: the cursor over the rows. */
+static int run_of_summaries(struct sto_merge *m, struct sto_merge__src *src, const struct sto_key *key,
+                            struct sto_sst_cur **out_cur, struct ts_error *err)
 {
-    struct sto_merge__src *src = m->group[0].src;
-    struct sto_sst_cur *cur = m->n_group == 1 && src->sst ? summaries_of(m, src) : NULL;
+    struct sto_sst_cur *cur = src->on_day ? src->days.cur : src->sums.cur;
     struct sto_sst_rows rows;
-    size_t n = cur && m->from_ms <= key->hour * TS_HOUR_MS ? sto_sst_cur_rows(cur, true, &rows) : 0;
     int64_t end = 0;
+    size_t n = sto_sst_cur_rows(cur, true, &rows);
     if (n)
         n = src->on_day ? count_days(m, rows.keys, n, end_of(m, key), &end)
                         : count_hours(m, src, rows.keys, n, end_of(m, key), &end);
@@ -97,15 +101,56 @@ int sto_merge__run(struct sto_merge *m, const struct sto_key *key, struct sto_ro
         n = undeleted(m, key, rows.keys, n, end);
     if (n == 0)
         return 0;
-    if (!m->run_sums) {
-        TS_TRY(sto_merge__take(m, STO_SST_RUN_ROWS * sizeof *m->run_sums, err));
-        m->run_sums = ts_xmalloc(STO_SST_RUN_ROWS * sizeof *m->run_sums);
-    }
-    sto_sst_cur_sums(cur, n, m->run_sums);
-    sto_sst_cur_skip(cur, n - 1);
-    m->run = (struct sto_run){n, rows.keys, rows.counts, m->run_sums, rows.is_int};
-    *out_row = (struct sto_row){.key = *key, .pos = m->pos - 1, .run = &m->run};
+    TS_TRY(reserve(m, err));
+    sto_sst_cur_sums(cur, n, m->run_rows->sums);
+    m->run = (struct sto_run){n, rows.keys, rows.counts, m->run_rows->sums, rows.is_int};
     m->counts.n_summaries += n;
     m->counts.n_days += src->on_day ? n : 0;
+    *out_cur = cur;
+    return 1;
+}
+
+/* The same of a file whose rows have no summaries, since they have few points: rows of one point are sums themselves. */
+static int run_of_points(struct sto_merge *m, struct sto_merge__src *src, const struct sto_key *key,
+                         struct sto_sst_cur **out_cur, struct ts_error *err)
+{
+    int64_t end = 0;
+    int rc = sto_merge__to_points(m, src, err);
+    if (rc <= 0)
+        return rc;
+    TS_TRY(reserve(m, err));
+    struct sto_merge__run_rows *r = m->run_rows;
+    rc = sto_sst_cur_singles(src->points.cur, end_of(m, key), r->keys, r->sums, err);
+    TS_TRY(rc);
+    size_t n = rc ? count_hours(m, src, r->keys, (size_t)rc, end_of(m, key), &end) : 0;
+    if (n)
+        n = undeleted(m, key, r->keys, n, end);
+    if (n == 0)
+        return 0;
+    m->run = (struct sto_run){n, r->keys, r->ones, r->sums, true};
+    m->counts.n_rows += n;
+    m->counts.n_points += n;
+    m->counts.n_bytes += n * (sizeof(uint32_t) + sizeof(int64_t));
+    *out_cur = src->points.cur;
+    return 1;
+}
+
+int sto_merge__run(struct sto_merge *m, const struct sto_key *key, struct sto_row *out_row,
+                   struct ts_error *err)
+{
+    struct sto_merge__src *src = m->group[0].src;
+    struct sto_sst_cur *cur;
+    int rc = 0;
+    if (m->n_group > 1 || !src->sst || m->from_ms > key->hour * TS_HOUR_MS ||
+        (!src->on_day && !m->spec.whole_hours))
+        return 0;
+    if (src->on_day || (src->by_sums && !src->vain))
+        rc = run_of_summaries(m, src, key, &cur, err);
+    if (rc == 0 && !src->on_day)
+        rc = run_of_points(m, src, key, &cur, err);
+    if (rc <= 0)
+        return rc;
+    sto_sst_cur_skip(cur, m->run.n - 1);
+    *out_row = (struct sto_row){.key = *key, .pos = m->pos - 1, .run = &m->run};
     return 1;
 }

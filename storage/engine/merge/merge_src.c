@@ -176,14 +176,14 @@ void sto_merge__srcs_release(struct sto_merge *m)
 
 static struct sto_merge__cur *driver(struct sto_merge__src *src)
 {
-    return src->by_sums ? &src->sums : &src->points;
+    return src->by_sums && !src->vain ? &src->sums : &src->points;
 }
 
 const struct sto_key *sto_merge__key(const struct sto_merge__src *src)
 {
     if (src->on_day)
         return sto_sst_cur_key(src->days.cur);
-    return sto_sst_cur_key(src->by_sums ? src->sums.cur : src->points.cur);
+    return sto_sst_cur_key(src->by_sums && !src->vain ? src->sums.cur : src->points.cur);
 }
 
 /* Free the cursor at the end of a file, so that a scan holds memory only for files with rows to come. */
@@ -269,7 +269,7 @@ static bool is_within(const struct sto_key *at, const struct sto_key *key, int32
  * True: continue with the points. */
 static bool can_do_without(struct sto_merge__src *src, int rc, struct ts_error *err)
 {
-    if (rc != TS_ECORRUPT || !src->by_sums || sto_sst_has_lost_index(src->sst))
+    if (rc != TS_ECORRUPT || !src->by_sums || src->vain || sto_sst_has_lost_index(src->sst))
         return false;
     sto_sst_lose_sums(src->sst, err);
     *err = (struct ts_error){0};
@@ -415,20 +415,37 @@ int sto_merge__walk(struct sto_merge *m, struct sto_merge__src *src, int32_t hou
     return rc;
 }
 
+/* Move the cursor over points to the row of a summary. */
+static int find_points(struct sto_merge *m, struct sto_merge__src *src, struct ts_error *err)
+{
+    struct sto_key key = *sto_sst_cur_key(src->sums.cur);
+    int rc = advance(m, src, &src->points, &key, false, err);
+    if (rc < 0)
+        return rc;
+    if (rc == 0 || sto_key_cmp(sto_sst_cur_key(src->points.cur), &key) != 0)
+        return ts_error_set(
+            err, TS_ECORRUPT, "file %llu: metric %u series %u hour %d has a summary but no points",
+            (unsigned long long)sto_sst_info(src->sst)->file_no, key.metric, key.series, key.hour);
+    return 0;
+}
+
 int sto_merge__cells(struct sto_merge *m, struct sto_merge__src *src, const struct sto_cells **out_cells,
                      struct ts_error *err)
 {
-    if (src->by_sums) {
-        struct sto_key key = *sto_sst_cur_key(src->sums.cur);
-        int rc = advance(m, src, &src->points, &key, false, err);
-        if (rc < 0)
-            return rc;
-        if (rc == 0 || sto_key_cmp(sto_sst_cur_key(src->points.cur), &key) != 0)
-            return ts_error_set(
-                err, TS_ECORRUPT, "file %llu: metric %u series %u hour %d has a summary but no points",
-                (unsigned long long)sto_sst_info(src->sst)->file_no, key.metric, key.series, key.hour);
-    }
+    if (src->by_sums && !src->vain)
+        TS_TRY(find_points(m, src, err));
     return sto_sst_cur_cells(src->points.cur, out_cells, err);
+}
+
+int sto_merge__to_points(struct sto_merge *m, struct sto_merge__src *src, struct ts_error *err)
+{
+    if (!src->by_sums || src->vain)
+        return 1;
+    if (!sto_sst_cur_is_vain(src->sums.cur))
+        return 0;
+    TS_TRY(find_points(m, src, err));
+    src->vain = true;
+    return 1;
 }
 
 /* --- memstores: all rows --- */

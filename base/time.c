@@ -30,6 +30,16 @@ int64_t ts_clock_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+int64_t ts_clock_us(void)
+{
+    int64_t fake = atomic_load_explicit(&clock_fake_ms, memory_order_relaxed);
+    if (fake)
+        return fake * 1000;
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
 int64_t ts_clock_mono_ns(void)
 {
     int64_t fake = atomic_load_explicit(&clock_fake_mono_ns, memory_order_relaxed);

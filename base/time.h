@@ -32,11 +32,13 @@ static inline int64_t ts_floor_mod(int64_t a, int64_t b)
 
 /** Wall clock, milliseconds since 1970, UTC. */
 int64_t ts_clock_ms(void);
+/** The same clock, microseconds. */
+int64_t ts_clock_us(void);
 /** Monotonic clock, nanoseconds; for durations. */
 int64_t ts_clock_mono_ns(void);
 /** Processor time of the calling thread, nanoseconds. A system call. */
 int64_t ts_clock_thread_ns(void);
-/** Tests: ts_clock_ms answers this from now on, the real time again with 0. */
+/** Tests: ts_clock_ms and ts_clock_us answer this from now on, the real time again with 0. */
 void ts_clock_set_fake(int64_t now_ms);
 /** The same for the monotonic clock, for tests that must not depend on how fast they run; 0 = real again. */
 void ts_clock_set_fake_mono(int64_t now_ns);

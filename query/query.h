@@ -167,6 +167,9 @@ struct qry_spec {
     bool uncut;               /* also emit the points that were read just outside of start..end */
     /* A literal filter with an unknown tag value is an error; false: it matches nothing. */
     bool values_must_exist;
+    struct ts_slice as_of_text; /* as the client sent it; p == NULL: not given */
+    int64_t
+        as_of_us; /* points as they were at this time of writing, us since 1970; 0: as they are (docs/QUERY.md "Versions") */
     struct qry_where where;            /* only raw points that meet these conditions count */
     struct qry_top top;                /* only these series are shown */
     const struct qry_rollups *rollups; /* the caller of a run sets it; NULL = none */

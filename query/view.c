@@ -19,6 +19,7 @@ void qry_view_open(struct qry_view *view, struct sto_store *st, struct qry_limit
     qry_budget_init(&budget, limit);
     memset(view, 0, sizeof *view);
     view->cat = sto_store_catalog(st);
+    view->store = st;
     view->remote = sto_store_remote(st);
     view->complete_from_ms = sto_complete_from(st);
     view->limit = limit;

@@ -44,6 +44,7 @@ struct qry_view_remote_ids {
 
 struct qry_view {
     struct sto_catalog *cat;
+    struct sto_store *store;   /* NULL: only the catalog is known */
     struct sto_remote *remote; /* NULL: there is none, and all members below are unused */
     int64_t complete_from_ms;  /* from this time on the catalog has all series (sto_complete_from) */
     struct qry_limit *limit;   /* deadline and cancellation of calls; NULL: none */

@@ -13,6 +13,7 @@
 #include "storage/store_int.h"
 #include "storage/total.h"
 #include "storage/versions.h"
+#include "storage/versioned.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -256,6 +257,7 @@ static int open_store(const struct sto_opts *opts, const struct ts_error *why, s
         ts_free(st); /* closed() has run */
         return rc;
     }
+    sto_versioned__open(st);
     st->forget.catalog = st->catalog;
     st->forget.engine = st->staging.engine = st->engine;
     atomic_store_explicit(&st->forget.ready, true, memory_order_release); /* partner: sto_forget_tick */

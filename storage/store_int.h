@@ -1,5 +1,5 @@
 /*
- * store_int.h - the store, shared by the files of its public API: store.c, store_remote.c, bulk.c, max_bytes.c, total.c.
+ * store_int.h - the store, shared by the files of its public API: store.c, store_remote.c, bulk.c, max_bytes.c, total.c, versioned.c.
  *
  * Threads    as store.h says
  */
@@ -28,6 +28,7 @@ struct sto_store {
     struct sto_staging staging;        /* bulk loads; empty if the store is read-only */
     struct sto_retain retain;          /* rules of retention */
     struct sto_quota quota;            /* limit of bytes */
+    _Atomic uint64_t versioned_epoch;  /* versioned.h */
     int close_rc;                      /* of cells and catalog */
     struct ts_error close_err;
 };

@@ -224,6 +224,8 @@ int qry_delete_find(struct sto_store *st, const struct qry_spec *spec, struct qr
     struct qry_budget budget;
     struct qry_view view;
     struct qry_spec copy;
+    if (spec->as_of_us)
+        return ts_error_set(err, TS_EINVAL, "as_of is for reading: only what is there now can be deleted");
     spec = qry_view_use(&view, st, limit, spec, &copy);
     struct searching s = {.snap = sto_snap_take(st), .budget = &budget, .each = each, .arg = arg};
     int rc = 0;

@@ -3,6 +3,8 @@
  */
 #include "query/execution/internal_metric.h"
 
+#include "storage/versioned.h"
+
 #include <string.h>
 
 #define MARK TS_SLICE_LIT("\1")
@@ -126,11 +128,13 @@ int qry_internal_restore(struct sto_store *st, struct ts_error *err)
 int qry_internal_rename(struct sto_store *st, struct ts_slice from, struct ts_slice to, struct ts_error *err)
 {
     struct walk w = {.cat = sto_store_catalog(st), .from = from, .to = to, .err = err};
-    return walk_all(&w, walk_rename);
+    TS_TRY(walk_all(&w, walk_rename));
+    return sto_versioned_rename(st, from, to, err);
 }
 
 int qry_internal_delete(struct sto_store *st, struct ts_slice metric, struct ts_error *err)
 {
     struct walk w = {.cat = sto_store_catalog(st), .from = metric, .err = err};
-    return walk_all(&w, walk_delete);
+    int rc = sto_versioned_set(st, metric, 0, err);
+    return rc < 0 && rc != TS_ENOTFOUND ? rc : walk_all(&w, walk_delete);
 }

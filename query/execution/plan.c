@@ -3,6 +3,8 @@
  */
 #include "query/execution/plan.h"
 
+#include "query/execution/as_of.h"
+
 #include "base/array.h"
 #include "base/hash.h"
 #include "query/breakdowns/breakdown.h"
@@ -370,6 +372,8 @@ int qry_plan_select(const struct qry_spec *spec, size_t index, const struct ts_s
     *p = (struct qry_plan){.spec = spec, .sub = &spec->subs[index], .index = index, .arena = arena};
     TS_TRY(p->sub->n_tsuids ? from_tsuids(view, p, err) : from_filters(view, p, budget, err));
     p->shown_metric = p->metric;
+    if (spec->as_of_us)
+        TS_TRY(qry_as_of_check(view, qry_view_name(view, STO_UID_METRIC, p->metric), spec->as_of_us, err));
     if (spec->show_tsuids) /* all of them together, rather than those of each group when it is printed */
         TS_TRY(qry_ids_load(view, p->series, p->n, err));
     TS_TRY(grouping_keys(view, p, by_keys, n_by_keys, err));
@@ -414,7 +418,7 @@ int qry_plan_whole_hours(struct qry_plan *p, size_t *out_n, struct ts_error *err
     *out_n = 0;
     p->whole_hours = NULL;
     p->days = NULL;
-    if (p->scan_from_ms >= p->scan_to_ms)
+    if (p->scan_from_ms >= p->scan_to_ms || p->spec->as_of_us) /* summaries are of what is now */
         return 0;
     int32_t h0 = sto_hour(p->scan_from_ms), h1 = sto_hour(p->scan_to_ms - 1);
     size_t n = (size_t)((int64_t)h1 - h0 + 1);
@@ -498,7 +502,8 @@ struct qry_reading qry_plan_reading(const struct qry_plan *p, struct sto_snap *s
                                 .from_ms = p->scan_from_ms,
                                 .to_ms = p->scan_to_ms,
                                 .whole_hours = p->whole_hours,
-                                .days = p->days};
+                                .days = p->days,
+                                .as_of_us = p->spec->as_of_us};
 }
 
 int qry_plan_afford(const struct qry_plan *p, struct sto_snap *snap, struct qry_budget *budget,

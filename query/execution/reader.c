@@ -3,6 +3,7 @@
  */
 #include "query/execution/reader.h"
 
+#include "query/execution/as_of.h"
 #include "query/language/cond.h"
 
 #define REPORT_ROWS   64   /* rows between two checks of the budget */
@@ -246,6 +247,8 @@ static int read_slices(struct reader *rd, struct ts_error *err)
 
 int qry_read(struct qry_reading *r, struct ts_error *err)
 {
+    if (r->as_of_us)
+        return qry_as_of_read(r, err);
     struct reader rd = {.r = r, .pos = SIZE_MAX, .notes.memory = r->budget->memory};
     struct sto_scan_spec *spec = &rd.spec;
     int rc = 0;

@@ -21,9 +21,11 @@ struct qry_reading {
     size_t n;                               /* number of series */
     int64_t from_ms, to_ms;                 /* points with from <= t < to */
     const uint8_t *whole_hours;             /* hours whose summary is sufficient; NULL: none */
-    const uint8_t *days;           /* days whose summary is sufficient (struct sto_scan_spec); NULL: none */
-    bool needs_sum;                /* a summary without a sum is not sufficient */
-    bool sums_only;                /* counts and sums suffice, with needs_sum: rows may be runs */
+    const uint8_t *days; /* days whose summary is sufficient (struct sto_scan_spec); NULL: none */
+    bool needs_sum;      /* a summary without a sum is not sufficient */
+    bool sums_only;      /* counts and sums suffice, with needs_sum: rows may be runs */
+    int64_t
+        as_of_us; /* points as they were at this time of writing (as_of.h), us since 1970; 0: as they are */
     const struct qry_where *where; /* only points that meet these conditions; NULL: all */
     /* Called in key order; they may end the reading by an error. begin (may be NULL): rows of the series at pos follow;
      * end (may be NULL): it has no more. row->pos is the same index. */

@@ -63,7 +63,7 @@ int qry_rollup_choose(const struct qry_spec *spec, const struct qry_sub *sub, un
                       struct qry_rollup_use *out, struct ts_error *err)
 {
     *out = (struct qry_rollup_use){.fn = sub->downsample.fn};
-    if (!spec->rollups || !spec->rollups->on || spec->by_on)
+    if (!spec->rollups || !spec->rollups->on || spec->by_on || spec->as_of_us)
         return attempt == 0;
     bool pre = sub->pre_aggregate || wants_pre_aggregate(spec->rollups, sub);
     enum qry_rollup_usage usage = sub->rollup_usage;

@@ -120,19 +120,22 @@ enum choice {
     CHOICE_THIN,
     CHOICE_FIGURES,
     CHOICE_MAX_SERIES,
+    CHOICE_AS_OF,
     N_CHOICES
 };
-const char *const qry_choice_names[] = {
-    [CHOICE_TOP] = "top",         [CHOICE_BOTTOM] = "bottom",         [CHOICE_RANK] = "rank",
-    [CHOICE_WHERE] = "where",     [CHOICE_KINDS] = "kinds",           [CHOICE_TIMES] = "times",
-    [CHOICE_SORT] = "sort",       [CHOICE_OTHERS] = "others",         [CHOICE_COMPARE] = "compare",
-    [CHOICE_COLUMNS] = "columns", [CHOICE_PARTIAL] = "partial",       [CHOICE_THIN] = "thin",
-    [CHOICE_FIGURES] = "figures", [CHOICE_MAX_SERIES] = "max_series", [N_CHOICES] = NULL};
+const char *const qry_choice_names[] = {[CHOICE_TOP] = "top",         [CHOICE_BOTTOM] = "bottom",
+                                        [CHOICE_RANK] = "rank",       [CHOICE_WHERE] = "where",
+                                        [CHOICE_KINDS] = "kinds",     [CHOICE_TIMES] = "times",
+                                        [CHOICE_SORT] = "sort",       [CHOICE_OTHERS] = "others",
+                                        [CHOICE_COMPARE] = "compare", [CHOICE_COLUMNS] = "columns",
+                                        [CHOICE_PARTIAL] = "partial", [CHOICE_THIN] = "thin",
+                                        [CHOICE_FIGURES] = "figures", [CHOICE_MAX_SERIES] = "max_series",
+                                        [CHOICE_AS_OF] = "as_of",     [N_CHOICES] = NULL};
 
 int qry_choice_json(const char *name, const json_t *v, struct ts_arena *arena, struct ts_slice *out,
                     struct ts_error *err)
 {
-    static const char flags[] = " others figures ", counts[] = " top bottom thin max_series ";
+    static const char flags[] = " others figures ", counts[] = " top bottom thin max_series as_of ";
     char word[32];
     *out = (struct ts_slice){NULL, 0};
     if (json_is_null(v))
@@ -191,6 +194,20 @@ static int parse_amount(const struct ts_slice *v, struct qry_spec *spec, struct 
     return v[CHOICE_THIN].p ? parse_thin(v[CHOICE_THIN], &spec->thin, err) : 0;
 }
 
+/* The last microsecond of the millisecond that is named. */
+int qry_spec_as_of(struct qry_spec *spec, struct ts_error *err)
+{
+    struct ts_slice s = spec->as_of_text;
+    int64_t ms;
+    if (!s.p)
+        return 0;
+    TS_TRY(ts_time_parse(s, spec->tz, spec->now_ms, false, &ms, NULL, err));
+    if (ms <= 0 || ms >= STO_MAX_TS_MS)
+        return ts_error_set(err, TS_EINVAL, "as_of is a time since 1970: %.*s", TS_SHOWN(s, 40));
+    spec->as_of_us = ms * 1000 + 999;
+    return 0;
+}
+
 int qry_parse_choice(const struct qry_param *params, size_t n, struct ts_arena *arena, struct qry_spec *spec,
                      struct ts_buf *out_uri, struct ts_error *err)
 {
@@ -214,5 +231,10 @@ int qry_parse_choice(const struct qry_param *params, size_t n, struct ts_arena *
     spec->times = (enum qry_times)word;
     TS_TRY(parse_table(v, arena, spec, err));
     TS_TRY(parse_amount(v, spec, err));
+    if (v[CHOICE_AS_OF].p)
+        spec->as_of_text = (struct ts_slice){ts_arena_strndup(arena, v[CHOICE_AS_OF].p, v[CHOICE_AS_OF].n),
+                                             v[CHOICE_AS_OF].n};
+    if (spec->now_ms) /* otherwise now and the zone are not known yet */
+        TS_TRY(qry_spec_as_of(spec, err));
     return v[CHOICE_WHERE].p ? qry_where_parse(v[CHOICE_WHERE], arena, &spec->where, err) : 0;
 }

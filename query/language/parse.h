@@ -61,4 +61,7 @@ struct qry_spec_text {
 int qry_spec_finish(const struct qry_spec_text *text, int64_t now_ms, struct ts_arena *arena,
                     struct qry_spec *out, struct ts_error *err);
 
+/** Set as_of_us by as_of_text, once now and the zone are known; nothing without a text. TS_EPARSE, TS_EINVAL. */
+int qry_spec_as_of(struct qry_spec *spec, struct ts_error *err);
+
 #endif

@@ -99,6 +99,10 @@ int qry_spec_check_choice(const struct qry_spec *spec, struct ts_error *err)
             return ts_error_set(
                 err, TS_EINVAL,
                 "where is about values of points: a histogram query has counts of buckets, leave it out");
+        if (spec->as_of_text.p)
+            return ts_error_set(
+                err, TS_EINVAL,
+                "as_of is about versions of points, which histograms do not have: leave it out");
     }
     return 0;
 }
@@ -173,6 +177,7 @@ int qry_spec_finish(const struct qry_spec_text *text, int64_t now_ms, struct ts_
             out->subs[i].downsample.fn = qry_agg_plain(out->subs[i].downsample.fn);
     if (text->by.p)
         TS_TRY(parse_by(text, arena, out, err));
+    TS_TRY(qry_spec_as_of(out, err));
     TS_TRY(qry_spec_check_choice(out, err));
     if (out->by_on && ts_floor_mod(out->end_ms, 1000) == 0)
         out->end_ms += 999; /* a second named as the end belongs to the range whole */

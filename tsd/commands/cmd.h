@@ -129,6 +129,7 @@ int tsd_uid_run(const struct tsd_args *args);
 int tsd_metric_run(const struct tsd_args *args);
 int tsd_retention_run(const struct tsd_args *args);
 int tsd_total_run(const struct tsd_args *args);
+int tsd_versions_run(const struct tsd_args *args);
 int tsd_mkmetric_run(const struct tsd_args *args);
 int tsd_last_run(const struct tsd_args *args);
 int tsd_search_run(const struct tsd_args *args);
@@ -147,9 +148,9 @@ int tsd_help_run(const struct tsd_args *args);
 extern const struct ts_opt tsd_serve_opts[], tsd_query_opts[], tsd_import_opts[], tsd_replace_opts[],
     tsd_export_opts[], tsd_scan_opts[], tsd_delete_opts[], tsd_uid_opts[], tsd_mkmetric_opts[],
     tsd_search_opts[], tsd_last_opts[], tsd_annotate_opts[], tsd_flush_opts[], tsd_fsck_opts[],
-    tsd_collect_opts[], tsd_retention_opts[], tsd_total_opts[], tsd_hbase_opts[], tsd_copy_opts[],
-    tsd_check_opts[], tsd_metrics_opts[], tsd_status_opts[], tsd_top_opts[], tsd_version_opts[],
-    tsd_help_opts[], tsd_compact_opts[], tsd_rebalance_opts[];
+    tsd_collect_opts[], tsd_retention_opts[], tsd_total_opts[], tsd_versions_opts[], tsd_hbase_opts[],
+    tsd_copy_opts[], tsd_check_opts[], tsd_metrics_opts[], tsd_status_opts[], tsd_top_opts[],
+    tsd_version_opts[], tsd_help_opts[], tsd_compact_opts[], tsd_rebalance_opts[];
 /* Long parts of pages. */
 extern const char tsd_fsck_details[], tsd_compact_details[], tsd_rebalance_details[];
 

@@ -125,7 +125,7 @@ int tsd_bulk_store_names(struct tsd_bulk_store *s, struct ts_slice lines, struct
     struct tsd_client_reply reply = {0};
     int rc = 0;
     if (s->local)
-        return tsd_bulk_names(sto_store_catalog(s->local), &s->rules, lines, out, err);
+        return tsd_bulk_names(s->local, &s->rules, lines, out, err);
     (void)snprintf(path, sizeof path, "/api/admin/bulk/names?id=%s", s->id);
     for (unsigned i = 0; i < STORE_TRIES; i++) {
         ts_buf_release(&reply.body);

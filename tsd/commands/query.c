@@ -61,6 +61,9 @@ const struct ts_opt tsd_query_opts[] = {
      .help = "Of each series only the points that a line N pixels wide needs: the first, lowest, highest and "
              "last one "
              "of N equal parts of the range (1 to 10000). JSON also has figures of all points."},
+    {.name = "as-of",
+     .arg = "TIME",
+     .help = "The points as they were at this time, of metrics that keep versions (tsd help versions)."},
     {.name = "figures",
      .help = "With JSON: count, min, max, avg, sum, first and last of each series' points."},
     {.name = "max-series", .arg = "N", .help = "Only the first N series."},
@@ -408,7 +411,9 @@ static int query_choice(struct query_run *r, struct ts_error *err)
     size_t n = 0;
     for (size_t i = 0; qry_choice_names[i]; i++) {
         const char *name = qry_choice_names[i];
-        const char *value = tsd_args_get(r->args, strcmp(name, "max_series") == 0 ? "max-series" : name);
+        const char *value = tsd_args_get(r->args, strcmp(name, "max_series") == 0 ? "max-series"
+                                                  : strcmp(name, "as_of") == 0    ? "as-of"
+                                                                                  : name);
         if (value && strcmp(name, "partial") == 0)
             value = "column";
         if (value)

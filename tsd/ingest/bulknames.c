@@ -7,13 +7,15 @@
 
 #include "base/array.h"
 #include "base/cut.h"
+#include "storage/versioned.h"
 #include "tsd/ingest/ingest.h"
 
 #include <inttypes.h>
 
 /* Scratch of a batch. */
 struct names {
-    struct sto_catalog *cat;
+    struct sto_store *st;
+    struct sto_catalog *cat; /* of it */
     const struct tsd_rules *rules;
     struct sto_tag_text *tags; /* of the line; owned */
     size_t n_tags, cap_tags;
@@ -66,6 +68,18 @@ static int resolve_visible(struct names *n, struct ts_slice metric, struct ts_sl
     return resolve(n, ts_buf_get(&n->text), metric.n, out);
 }
 
+/* A bulk load writes no versions. */
+static int check_versions(struct names *n, struct ts_slice metric)
+{
+    struct sto_versioned v;
+    sto_versioned_find(n->st, metric, &v);
+    if (!v.n)
+        return 0;
+    ts_buf_str(&n->msg,
+               "this metric keeps versions, which a bulk load would go past: import it without --bulk");
+    return TS_EINVAL;
+}
+
 static int one(struct names *n, struct ts_slice line, const struct sto_series **out)
 {
     struct ts_slice metric;
@@ -76,9 +90,12 @@ static int one(struct names *n, struct ts_slice line, const struct sto_series **
         return TS_EINVAL;
     }
     struct ts_slice tags = {metric.p + metric.n + 1, line.n - metric.n - 1};
-    if (!sto_name_internal(metric))
+    if (!sto_name_internal(metric)) {
+        TS_TRY(check_versions(n, metric));
         return resolve_visible(n, metric, tags, out);
-    if (!sto_internal_parse(metric, &parts) || sto_name_internal(parts.metric)) {
+    }
+    if (!sto_internal_parse(metric, &parts) || sto_name_internal(parts.metric) ||
+        parts.kind == STO_INTERNAL_VERSIONS) {
         ts_buf_str(&n->msg, "not a series");
         return TS_EINVAL;
     }
@@ -86,10 +103,11 @@ static int one(struct names *n, struct ts_slice line, const struct sto_series **
     return resolve(n, line, metric.n, out);
 }
 
-int tsd_bulk_names(struct sto_catalog *cat, const struct tsd_rules *rules, struct ts_slice lines,
+int tsd_bulk_names(struct sto_store *st, const struct tsd_rules *rules, struct ts_slice lines,
                    struct ts_buf *out, struct ts_error *err)
 {
-    struct names n = {.cat = cat, .rules = rules};
+    struct sto_catalog *cat = sto_store_catalog(st);
+    struct names n = {.st = st, .cat = cat, .rules = rules};
     int rc = 0;
     ts_buf_init(&n.text, (size_t)1 << 20);
     ts_buf_init(&n.msg, 8192);

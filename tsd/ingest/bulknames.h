@@ -14,13 +14,14 @@
 #include "tsd/ingest/rules.h"
 
 /**
- * Find or create the series of each line by the rules of puts, and make their names durable.
+ * Find or create the series of each line by the rules of puts, and make their names durable. Metrics that keep versions are refused, since
+ * a bulk load writes none.
  *
  * @param out  the answer is appended
  * @return 0, also if series were refused; TS_EBUSY: a series is being forgotten, repeat the request; TS_ELIMIT: out is full;
  *         errors of writing the catalog
  */
-int tsd_bulk_names(struct sto_catalog *cat, const struct tsd_rules *rules, struct ts_slice lines,
+int tsd_bulk_names(struct sto_store *st, const struct tsd_rules *rules, struct ts_slice lines,
                    struct ts_buf *out, struct ts_error *err);
 
 #endif

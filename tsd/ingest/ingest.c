@@ -30,7 +30,7 @@ static void ingest_begin(struct tsd_ingest *in, size_t cache_bytes)
 void tsd_ingest_init(struct tsd_ingest *in, const struct tsd_rules *rules, struct sto_store *store,
                      struct sto_writer *writer, size_t cache_bytes)
 {
-    *in = (struct tsd_ingest){.rules = rules, .store = store, .writer = writer};
+    *in = (struct tsd_ingest){.rules = rules, .store = store, .writer = writer, .declared = store};
     in->cat = sto_store_catalog(store);
     ingest_begin(in, cache_bytes);
 }
@@ -55,6 +55,8 @@ void tsd_ingest_release(struct tsd_ingest *in)
     ts_buf_release(&in->recoded);
     ts_buf_release(&in->internal);
     ts_buf_release(&in->tags_text);
+    tsd_versions_free(in->versions);
+    in->versions = NULL;
     tsd_hist_families_free(in->families);
     in->families = NULL;
     in->slot_of = NULL;
@@ -110,8 +112,10 @@ void tsd_ingest_begin(struct tsd_ingest *in)
 {
     if (in->store)
         ingest_look_at_rules(in);
+    tsd_versions_begin(in);
     if (sto_catalog_generation(in->cat) != in->cache.generation) {
         tsd_icache_reset(&in->cache);
+        tsd_versions_forget(in);
         memset(in->counters, 0, sizeof in->counters);
     }
 }
@@ -288,6 +292,13 @@ struct sto_batch *tsd_ingest_open(struct tsd_ingest *in, const struct sto_series
     return in->open[slot] = in->sink ? in->sink->next(in->sink->arg) : sto_writer_batch(in->writer, series);
 }
 
+struct sto_batch *tsd_ingest_open_room(struct tsd_ingest *in, const struct sto_series *series, uint32_t n)
+{
+    unsigned slot = ingest_slot(in, series);
+    return in->open[slot] =
+               in->sink ? in->sink->next(in->sink->arg) : sto_writer_batch_room(in->writer, series, n);
+}
+
 struct sto_batch *tsd_ingest_open_part(struct tsd_ingest *in, const struct sto_series *series,
                                        const struct sto_stream *stream, uint32_t n)
 {
@@ -325,6 +336,11 @@ int tsd_ingest_delete(struct tsd_ingest *in, const struct sto_series *series, in
     const struct sto_series *now;
     if (sto_series_find_ids(in->cat, series->metric, series->tags, series->n_tags, &now) < 0 || now != series)
         return 0;
+    if (in->versions) {
+        int rc = tsd_versions_delete(in, series, from_ms, to_ms);
+        if (rc)
+            return rc < 0 ? rc : 0;
+    }
     return tsd_ingest_append(in, series, from_ms, to_ms, sto_meta_flags(STO_OP_DEL, TS_NUM_INT, 0, false));
 }
 

@@ -20,6 +20,7 @@
 #include "tsd/ingest/once.h"
 #include "tsd/ingest/rules.h"
 #include "tsd/ingest/series_rate.h"
+#include "tsd/ingest/versions.h"
 
 #define TSD_COUNTERS_KNOWN 256 /* metrics whose resolution of increments is kept, direct mapped */
 
@@ -80,16 +81,18 @@ struct tsd_ingest {
     bool may_wait;                             /* the current connection can send its point again */
     bool waits_for_series; /* TS_EBUSY was about new series, not the store; the caller clears it */
     struct tsd_counter_known counters[TSD_COUNTERS_KNOWN]; /* by id of the metric */
-    struct sto_keep *keep; /* how long points are kept; a reference; NULL = no point expires */
-    uint64_t keep_epoch;   /* of the store when keep was taken */
-    int64_t now_ms;        /* sto_retain_now_ms at the last tsd_ingest_begin */
-    int64_t kept_ms;       /* of this time and later all points are kept, by keep at now_ms */
-    bool is_expired;       /* the last refusal of tsd_ingest_point was because of keep */
-    char time_text[24];    /* time of the last line, with the blank after it */
-    uint32_t time_len;     /* digits of it; 0 = none */
-    uint32_t time_ms_flag; /* STO_META_MS if it came with milliseconds */
-    int64_t time_ts_ms;    /* its meaning */
-    uint64_t n_points;     /* accepted since the start */
+    struct sto_keep *keep;      /* how long points are kept; a reference; NULL = no point expires */
+    uint64_t keep_epoch;        /* of the store when keep was taken */
+    int64_t now_ms;             /* sto_retain_now_ms at the last tsd_ingest_begin */
+    int64_t kept_ms;            /* of this time and later all points are kept, by keep at now_ms */
+    struct sto_store *declared; /* where metrics that keep versions are declared; borrowed; NULL = none are */
+    struct tsd_versions *versions; /* of what is put (versions.h); owned; NULL = no metric keeps any */
+    bool is_expired;               /* the last refusal of tsd_ingest_point was because of keep */
+    char time_text[24];            /* time of the last line, with the blank after it */
+    uint32_t time_len;             /* digits of it; 0 = none */
+    uint32_t time_ms_flag;         /* STO_META_MS if it came with milliseconds */
+    int64_t time_ts_ms;            /* its meaning */
+    uint64_t n_points;             /* accepted since the start */
     uint64_t n_guessed, n_found, n_missed; /* series by guess, by table, by catalog */
     uint64_t n_refused[TSD_REF_KINDS];     /* refused points by kind */
 };
@@ -138,6 +141,8 @@ void tsd_ingest_add_tag(struct tsd_ingest *in, struct sto_tag_text tag);
 /** An open batch that has space for a point of a series, if the current one is missing or full. NULL: see
  * tsd_ingest_refusal. */
 struct sto_batch *tsd_ingest_open(struct tsd_ingest *in, const struct sto_series *series);
+/** The same with room for n operations. */
+struct sto_batch *tsd_ingest_open_room(struct tsd_ingest *in, const struct sto_series *series, uint32_t n);
 /** Delete points of a series that another thread has found; that thread keeps it in memory (sto_catalog_read_begin). If it was
  * forgotten meanwhile there is nothing to delete, and 0 is returned. Errors as tsd_ingest_point. Times in milliseconds, both
  * inclusive. */
@@ -178,6 +183,13 @@ static inline bool tsd_ingest_keeps(const struct tsd_ingest *in, const struct st
            ts_ms >= sto_keep_from_ms(in->keep, series->id, in->now_ms);
 }
 
+/** Do increments of a series have to be refused, since its metric keeps versions? The text is in in->msg then. */
+static inline bool tsd_ingest_no_add(struct tsd_ingest *in, const struct sto_series *series)
+{
+    return __builtin_expect(in->versions != NULL, 0) &&
+           tsd_versions_refuse(in, series, "which increments do not have: put the value instead");
+}
+
 /** Append one point to its batch. Returns 0, the code of tsd_ingest_refusal, or TS_EINVAL: it has expired (tsd_ingest_expired). Inlined in
  * the parsers' loops. */
 static inline int tsd_ingest_point(struct tsd_ingest *in, const struct sto_series *series, int64_t ts_ms,
@@ -185,6 +197,11 @@ static inline int tsd_ingest_point(struct tsd_ingest *in, const struct sto_serie
 {
     if (__builtin_expect(!tsd_ingest_keeps(in, series, ts_ms), 0))
         return tsd_ingest_expired(in, series);
+    if (__builtin_expect(in->versions != NULL, 0)) {
+        int rc = tsd_versions_put(in, series, ts_ms, m, flags);
+        if (rc)
+            return rc < 0 ? rc : 0;
+    }
     return tsd_ingest_append(in, series, ts_ms, m, flags);
 }
 
@@ -211,6 +228,8 @@ static inline int tsd_ingest_add(struct tsd_ingest *in, const struct sto_series 
                                  int64_t m, uint32_t flags, uint32_t asker)
 {
     tsd_ingest_round(in, series, &ts_ms, &flags);
+    if (tsd_ingest_no_add(in, series))
+        return TS_EINVAL;
     TS_TRY(tsd_ingest_point(in, series, ts_ms, m, flags));
     struct sto_batch *b = in->open[in->slot_of[series->shard] - 1];
     b->points[b->n - 1].asker = asker;
@@ -229,6 +248,8 @@ static inline int tsd_ingest_add_once(struct tsd_ingest *in, const struct sto_se
     unsigned slot = in->slot_of[series->shard];
     struct sto_batch *b = slot ? in->open[slot - 1] : NULL;
     tsd_ingest_round(in, series, &ts_ms, &flags);
+    if (tsd_ingest_no_add(in, series))
+        return TS_EINVAL;
     if (__builtin_expect(!tsd_ingest_keeps(in, series, ts_ms), 0))
         return tsd_ingest_expired(in, series);
     if (__builtin_expect(!b || !sto_batch_part(b, stream, seq, 1), 0)) {

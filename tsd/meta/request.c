@@ -17,6 +17,7 @@ static const struct {
     {"api/retention", tsd_handle_retention},
     {"api/search/*", tsd_handle_search},
     {"api/total", tsd_handle_total},
+    {"api/versions", tsd_handle_versions},
     {"api/tree", tsd_handle_tree},
     {"api/tree/branch", tsd_handle_tree_branch},
     {"api/tree/collisions", tsd_handle_tree_collisions},

@@ -92,6 +92,7 @@ int tsd_handle_tsmeta(struct tsd_meta_req *a, struct ts_error *err);
 int tsd_handle_retention(struct tsd_meta_req *a, struct ts_error *err);
 /* total.c */
 int tsd_handle_total(struct tsd_meta_req *a, struct ts_error *err);
+int tsd_handle_versions(struct tsd_meta_req *a, struct ts_error *err);
 /* kind.c */
 int tsd_handle_metric(struct tsd_meta_req *a, struct ts_error *err);
 /* search_handlers.c */

@@ -131,7 +131,7 @@ int tsd_ep_bulk_names(struct tsd_job *job, struct ts_error *err)
     TS_TRY(bulk_id(req, &id, err));
     TS_TRY(sto_bulk_touch(req->d->store, id, err)); /* while there is a folder, no series is forgotten */
     ts_buf_init(&b, BULK_NAMES_BYTES);
-    int rc = tsd_bulk_names(sto_store_catalog(req->d->store), &req->d->set.rules, req->body, &b, err);
+    int rc = tsd_bulk_names(req->d->store, &req->d->set.rules, req->body, &b, err);
     if (rc < 0) {
         ts_buf_release(&b);
         return rc;

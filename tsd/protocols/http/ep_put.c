@@ -59,6 +59,8 @@ static int incr_collect(struct tsd_put_call *put, const struct tsd_put_point *p,
     add.ts_ms = ts_ms;
     if (!tsd_ingest_keeps(tsd_put_ingest(put), series, ts_ms))
         return tsd_put_end(put, p, tsd_ingest_expired(tsd_put_ingest(put), series));
+    if (tsd_ingest_no_add(tsd_put_ingest(put), series))
+        return tsd_put_end(put, p, TS_EINVAL);
     return tsd_put_end(put, p, tsd_put_collect(put, &add));
 }
 

@@ -105,6 +105,10 @@ static int taken_point(struct taken *t, const struct qry_spec *range, const stru
     if (time.bad)
         return tsd_args_bad_time(in, time.raw, p->value, p->metric, p->tags, p->n_tags);
     TS_TRY(tsd_ingest_text(in, p->metric, p->tags, p->n_tags, &series));
+    if (in->versions &&
+        tsd_versions_refuse(in, series,
+                            "which a replacement would go past: delete the range and put its points"))
+        return TS_EINVAL;
     return tsd_ingest_point(in, series, time.ts_ms, v.m, sto_meta_flags(STO_OP_PUT, v.kind, v.exp, time.ms));
 }
 
@@ -184,6 +188,7 @@ static void taken_init(struct taken *t, const struct tsd_req *req, struct ts_bud
                         .tally = {.budget = memory},
                         .numbers = roaring_bitmap_create()};
     tsd_ingest_init_apart(&t->in, &req->d->set.rules, cat, &t->sink, SERIES_CACHE_BYTES);
+    t->in.declared = req->d->store;
     tsd_ingest_begin(&t->in);
 }
 

@@ -171,6 +171,8 @@ const struct tsd_endpoint tsd_endpoints[] = {
      .changes = TSD_POST | TSD_PUT | TSD_DELETE, .flags = TSD_EP_OVERRIDE | TSD_EP_STORES,
      .params = "uid type display_name description notes"},
     {"api/version", "About this program.", .run = tsd_ep_version, .reads = TSD_GET | TSD_POST},
+    {"api/versions", "Metrics that keep versions; POST and DELETE change them.", .run = tsd_ep_meta,
+     .reads = TSD_GET, .admin = TSD_POST | TSD_DELETE, .flags = TSD_EP_STORES},
     {"diediedie", "End of the daemon, if allow_diediedie.", .run = tsd_ep_diediedie,
      .changes = TSD_GET | TSD_POST},
     {"dropcaches", "Forget what can be learnt again (old path).", .run = tsd_ep_dropcaches,

@@ -167,6 +167,7 @@ struct qry_spec {
     bool uncut;               /* also emit the points that were read just outside of start..end */
     /* A literal filter with an unknown tag value is an error; false: it matches nothing. */
     bool values_must_exist;
+    bool versions;              /* list the versions of the points instead (versions.h) */
     struct ts_slice as_of_text; /* as the client sent it; p == NULL: not given */
     int64_t
         as_of_us; /* points as they were at this time of writing, us since 1970; 0: as they are (docs/QUERY.md "Versions") */

@@ -5,7 +5,9 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "query/execution/plan.h"
 #include "query/language/cond.h"
+#include "query/versions.h"
 #include "storage/versioned.h"
 
 #include <string.h>
@@ -26,6 +28,12 @@ struct as_of {
     struct deleted *dead;     /* of the current series; counted in the budget */
     size_t n_dead, cap_dead;
     struct sto_cells cells, met; /* of the current hour; owned */
+    bool begun;                  /* r->begin was called for the current series */
+    /* Takes an hour of the series at pos: its points and versions, each NULL if there are none. */
+    int (*hour)(struct as_of *a, size_t pos, int32_t hour, const struct sto_cells *points,
+                const struct sto_cells *versions, struct ts_error *err);
+    qry_version_fn each; /* of a list of versions */
+    void *arg;
 };
 
 /* A time for people, in UTC. */
@@ -130,15 +138,20 @@ static int find_dead(struct as_of *a, const struct sto_series *s, struct ts_erro
     return rc;
 }
 
-static bool is_dead(const struct as_of *a, int64_t ts_ms, int64_t written_us)
+/* When a version was first deleted; 0: it was not. */
+static int64_t deleted_at(const struct as_of *a, int64_t ts_ms, int64_t written_us)
 {
+    int64_t at_us = 0;
     for (size_t i = 0; i < a->n_dead; i++)
-        if (a->dead[i].at_us > written_us && a->dead[i].from_ms <= ts_ms && a->dead[i].to_ms >= ts_ms)
-            return true;
-    return false;
+        if (a->dead[i].at_us > written_us && a->dead[i].from_ms <= ts_ms && a->dead[i].to_ms >= ts_ms &&
+            (!at_us || a->dead[i].at_us < at_us))
+            at_us = a->dead[i].at_us;
+    return at_us;
 }
 
 /* --- the cells of an hour --- */
+
+static const struct sto_cells no_cells;
 
 static void put(struct as_of *a, uint32_t meta, int64_t m)
 {
@@ -156,7 +169,7 @@ static int put_version(struct as_of *a, const struct sto_series *s, int32_t hour
         i--;
     if (i > 0) {
         uint32_t at = v->first + 2 * (i - 1);
-        if (!is_dead(a, ts_ms, c->m[at]))
+        if (!deleted_at(a, ts_ms, c->m[at]))
             put(a, c->meta[at + 1], c->m[at + 1]);
         return 0;
     }
@@ -173,15 +186,12 @@ static int put_version(struct as_of *a, const struct sto_series *s, int32_t hour
                         TS_SHOWN(a->declared.metric, 200), time_text(ts_ms, text), a->declared.n);
 }
 
-/* Join points and versions of an hour, each NULL if there are none. */
+/* Join points and versions of an hour. */
 static int make_cells(struct as_of *a, const struct sto_series *s, int32_t hour,
                       const struct sto_cells *points, const struct sto_cells *versions, struct ts_error *err)
 {
-    static const struct sto_cells none;
     struct sto_versions v = {.n = 0};
     uint32_t i = 0, at = 0;
-    points = points ? points : &none;
-    versions = versions ? versions : &none;
     a->cells.n = 0;
     sto_cells_reserve(&a->cells, points->n + versions->n / 2);
     bool more = sto_versions_next(versions, &at, &v);
@@ -199,18 +209,24 @@ static int make_cells(struct as_of *a, const struct sto_series *s, int32_t hour,
     return 0;
 }
 
-/* --- reading --- */
+/* Count an hour that was read, and look at the limits. */
+static int count(struct as_of *a, uint32_t n, struct ts_error *err)
+{
+    a->r->n_points += n;
+    a->r->n_rows++;
+    TS_TRY(qry_budget_points(a->r->budget, n));
+    return qry_budget_look(a->r->budget, err);
+}
 
-/* Pass the cells of an hour on. *begun: the series has rows. */
-static int pass(struct as_of *a, const struct sto_series *s, size_t pos, int32_t hour, bool *begun,
-                struct ts_error *err)
+/* Pass on what an hour was. */
+static int pass_hour(struct as_of *a, size_t pos, int32_t hour, const struct sto_cells *points,
+                     const struct sto_cells *versions, struct ts_error *err)
 {
     struct qry_reading *r = a->r;
+    const struct sto_series *s = r->series[pos];
     struct sto_cells *cells = &a->cells;
-    r->n_points += cells->n;
-    r->n_rows++;
-    TS_TRY(qry_budget_points(r->budget, cells->n));
-    TS_TRY(qry_budget_look(r->budget, err));
+    TS_TRY(make_cells(a, s, hour, points ? points : &no_cells, versions ? versions : &no_cells, err));
+    TS_TRY(count(a, cells->n, err));
     if (r->where && r->where->n) {
         qry_where_cells(r->where, cells, &a->met);
         cells = &a->met;
@@ -218,15 +234,17 @@ static int pass(struct as_of *a, const struct sto_series *s, size_t pos, int32_t
     if (!cells->n)
         return 0;
     cells->uniform = false;
-    if (!*begun && r->begin)
+    if (!a->begun && r->begin)
         TS_TRY(r->begin(r->arg, pos, err));
-    *begun = true;
+    a->begun = true;
     struct sto_row row = {.key = {.metric = s->metric, .series = s->id, .hour = hour},
                           .pos = pos,
                           .n_hours = 1,
                           .cells = cells};
     return r->row(r->arg, &row, err);
 }
+
+/* --- reading --- */
 
 /* A scan and its current row. */
 struct side {
@@ -244,24 +262,24 @@ static int side_next(struct side *s, struct ts_error *err)
     return rc < 0 ? rc : 0;
 }
 
-static int read_rows(struct as_of *a, const struct sto_series *s, size_t pos, struct side *points,
-                     struct side *versions, struct ts_error *err)
+static int read_rows(struct as_of *a, size_t pos, struct side *points, struct side *versions,
+                     struct ts_error *err)
 {
-    bool begun = false;
+    a->begun = false;
     TS_TRY(side_next(points, err));
     TS_TRY(side_next(versions, err));
     while (points->scan || versions->scan) {
         int32_t p = points->scan ? points->row.key.hour : INT32_MAX;
         int32_t v = versions->scan ? versions->row.key.hour : INT32_MAX, hour = p < v ? p : v;
-        TS_TRY(make_cells(a, s, hour, points->scan && p == hour ? points->row.cells : NULL,
-                          versions->scan && v == hour ? versions->row.cells : NULL, err));
-        TS_TRY(pass(a, s, pos, hour, &begun, err));
-        if (points->scan && p == hour)
+        bool has_points = points->scan && p == hour, has_versions = versions->scan && v == hour;
+        TS_TRY(a->hour(a, pos, hour, has_points ? points->row.cells : NULL,
+                       has_versions ? versions->row.cells : NULL, err));
+        if (has_points)
             TS_TRY(side_next(points, err));
-        if (versions->scan && v == hour)
+        if (has_versions)
             TS_TRY(side_next(versions, err));
     }
-    return begun && a->r->end ? a->r->end(a->r->arg, pos, err) : 0;
+    return a->begun && a->r->end ? a->r->end(a->r->arg, pos, err) : 0;
 }
 
 static int read_series(struct as_of *a, size_t pos, struct ts_error *err)
@@ -274,27 +292,130 @@ static int read_series(struct as_of *a, size_t pos, struct ts_error *err)
     if (rc == 0)
         rc = scan_begin(a, &writes, r->from_ms, r->to_ms - 1, &versions.scan, err);
     if (rc == 0)
-        rc = read_rows(a, s, pos, &points, &versions, err);
+        rc = read_rows(a, pos, &points, &versions, err);
     sto_merge_free(points.scan);
     sto_merge_free(versions.scan);
     return rc;
 }
 
-int qry_as_of_read(struct qry_reading *r, struct ts_error *err)
+static int read_all(struct as_of *a, struct ts_error *err)
 {
-    struct as_of a = {.r = r};
+    const struct qry_reading *r = a->r;
     struct ts_slice metric = qry_view_name(r->view, STO_UID_METRIC, r->metric);
     if (r->from_ms >= r->to_ms || r->n == 0)
         return 0;
     TS_TRY(qry_as_of_check(r->view, metric, r->as_of_us, err));
-    sto_versioned_find(r->view->store, metric, &a.declared);
-    a.writes = internal_id(&a, STO_VERSIONED_WRITES);
-    a.deletes = internal_id(&a, STO_VERSIONED_DELETES);
+    sto_versioned_find(r->view->store, metric, &a->declared);
+    a->writes = internal_id(a, STO_VERSIONED_WRITES);
+    a->deletes = internal_id(a, STO_VERSIONED_DELETES);
     int rc = 0;
     for (size_t i = 0; i < r->n && rc == 0; i++)
-        rc = read_series(&a, i, err);
-    ts_budget_free(r->budget->memory, a.dead, a.cap_dead * sizeof *a.dead);
-    sto_cells_release(&a.cells);
-    sto_cells_release(&a.met);
+        rc = read_series(a, i, err);
+    ts_budget_free(r->budget->memory, a->dead, a->cap_dead * sizeof *a->dead);
+    sto_cells_release(&a->cells);
+    sto_cells_release(&a->met);
+    return rc;
+}
+
+int qry_as_of_read(struct qry_reading *r, struct ts_error *err)
+{
+    struct as_of a = {.r = r, .hour = pass_hour};
+    return read_all(&a, err);
+}
+
+/* --- lists --- */
+
+static int list_one(struct as_of *a, const struct qry_version *v, struct ts_error *err)
+{
+    return a->each(a->arg, v, err);
+}
+
+/* The versions of a time, the oldest first. */
+static int list_time(struct as_of *a, size_t pos, int32_t hour, const struct sto_cells *c,
+                     const struct sto_versions *v, struct ts_error *err)
+{
+    int64_t ts_ms = hour * TS_HOUR_MS + v->off;
+    for (uint32_t i = 0; i < v->n; i++) {
+        uint32_t at = v->first + 2 * i;
+        int64_t next_us = i + 1 < v->n ? c->m[at + 2] : INT64_MAX, dead_us = deleted_at(a, ts_ms, c->m[at]);
+        TS_TRY(list_one(a,
+                        &(struct qry_version){.series = a->r->series[pos],
+                                              .ts_ms = ts_ms,
+                                              .ms = c->meta[at + 1] & STO_META_MS,
+                                              .value = sto_cell_num(c->meta[at + 1], c->m[at + 1]),
+                                              .written_us = c->m[at],
+                                              .deleted_us = dead_us < next_us ? dead_us : 0,
+                                              .older_gone = i == 0 && v->older_gone},
+                        err));
+    }
+    return 0;
+}
+
+static int list_hour(struct as_of *a, size_t pos, int32_t hour, const struct sto_cells *points,
+                     const struct sto_cells *versions, struct ts_error *err)
+{
+    struct sto_versions v = {.n = 0};
+    uint32_t i = 0, at = 0;
+    points = points ? points : &no_cells;
+    versions = versions ? versions : &no_cells;
+    TS_TRY(count(a, points->n + versions->n / 2, err));
+    bool more = sto_versions_next(versions, &at, &v);
+    while (i < points->n || more) {
+        uint32_t off = i < points->n ? sto_meta_off(points->meta[i]) : UINT32_MAX;
+        if (more && v.off <= off) {
+            TS_TRY(list_time(a, pos, hour, versions, &v, err));
+            i += v.off == off;
+            more = sto_versions_next(versions, &at, &v);
+            continue;
+        }
+        TS_TRY(list_one(a,
+                        &(struct qry_version){.series = a->r->series[pos],
+                                              .ts_ms = hour * TS_HOUR_MS + off,
+                                              .ms = points->meta[i] & STO_META_MS,
+                                              .value = sto_cell_num(points->meta[i], points->m[i])},
+                        err));
+        i++;
+    }
+    return 0;
+}
+
+static int list_sub(struct sto_snap *snap, const struct qry_spec *spec, size_t index,
+                    struct qry_budget *budget, qry_version_fn each, void *arg, struct ts_error *err)
+{
+    struct ts_arena arena;
+    struct qry_plan plan;
+    ts_arena_init(&arena, 0);
+    arena.budget = budget->memory;
+    int rc = qry_plan_select(spec, index, NULL, 0, budget, &arena, &plan, err);
+    if (rc == 0) {
+        plan.from_ms = spec->start_ms;
+        plan.to_ms = spec->end_ms + 1;
+        qry_plan_clip(snap, &plan);
+        struct qry_reading rd = qry_plan_reading(&plan, snap, budget);
+        struct as_of a = {.r = &rd, .hour = list_hour, .each = each, .arg = arg};
+        rc = read_all(&a, err);
+    }
+    ts_arena_release(&arena);
+    return rc;
+}
+
+int qry_versions(struct sto_store *st, const struct qry_spec *spec, struct qry_limit *limit,
+                 qry_version_fn each, void *arg, struct ts_error *err)
+{
+    struct qry_budget budget;
+    struct qry_view view;
+    struct qry_spec copy, all = *spec;
+    struct ts_error why;
+    int rc = 0;
+    all.as_of_us = INT64_MAX;
+    spec = qry_view_use(&view, st, limit, &all, &copy);
+    struct sto_snap *snap = sto_snap_take(st);
+    qry_budget_init(&budget, limit);
+    for (size_t i = 0; i < spec->n_subs && rc == 0; i++)
+        rc = list_sub(snap, spec, i, &budget, each, arg, err);
+    sto_snap_release(snap);
+    qry_view_unuse(&view, spec);
+    if (rc < 0 && qry_budget_result(&budget, &why) < 0 && err)
+        *err = why;
     return rc;
 }

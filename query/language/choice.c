@@ -121,21 +121,31 @@ enum choice {
     CHOICE_FIGURES,
     CHOICE_MAX_SERIES,
     CHOICE_AS_OF,
+    CHOICE_VERSIONS,
     N_CHOICES
 };
-const char *const qry_choice_names[] = {[CHOICE_TOP] = "top",         [CHOICE_BOTTOM] = "bottom",
-                                        [CHOICE_RANK] = "rank",       [CHOICE_WHERE] = "where",
-                                        [CHOICE_KINDS] = "kinds",     [CHOICE_TIMES] = "times",
-                                        [CHOICE_SORT] = "sort",       [CHOICE_OTHERS] = "others",
-                                        [CHOICE_COMPARE] = "compare", [CHOICE_COLUMNS] = "columns",
-                                        [CHOICE_PARTIAL] = "partial", [CHOICE_THIN] = "thin",
-                                        [CHOICE_FIGURES] = "figures", [CHOICE_MAX_SERIES] = "max_series",
-                                        [CHOICE_AS_OF] = "as_of",     [N_CHOICES] = NULL};
+const char *const qry_choice_names[] = {[CHOICE_TOP] = "top",
+                                        [CHOICE_BOTTOM] = "bottom",
+                                        [CHOICE_RANK] = "rank",
+                                        [CHOICE_WHERE] = "where",
+                                        [CHOICE_KINDS] = "kinds",
+                                        [CHOICE_TIMES] = "times",
+                                        [CHOICE_SORT] = "sort",
+                                        [CHOICE_OTHERS] = "others",
+                                        [CHOICE_COMPARE] = "compare",
+                                        [CHOICE_COLUMNS] = "columns",
+                                        [CHOICE_PARTIAL] = "partial",
+                                        [CHOICE_THIN] = "thin",
+                                        [CHOICE_FIGURES] = "figures",
+                                        [CHOICE_MAX_SERIES] = "max_series",
+                                        [CHOICE_VERSIONS] = "versions",
+                                        [CHOICE_AS_OF] = "as_of",
+                                        [N_CHOICES] = NULL};
 
 int qry_choice_json(const char *name, const json_t *v, struct ts_arena *arena, struct ts_slice *out,
                     struct ts_error *err)
 {
-    static const char flags[] = " others figures ", counts[] = " top bottom thin max_series as_of ";
+    static const char flags[] = " others figures versions ", counts[] = " top bottom thin max_series as_of ";
     char word[32];
     *out = (struct ts_slice){NULL, 0};
     if (json_is_null(v))
@@ -231,6 +241,7 @@ int qry_parse_choice(const struct qry_param *params, size_t n, struct ts_arena *
     spec->times = (enum qry_times)word;
     TS_TRY(parse_table(v, arena, spec, err));
     TS_TRY(parse_amount(v, spec, err));
+    spec->versions = v[CHOICE_VERSIONS].p && !ts_slice_is(v[CHOICE_VERSIONS], "false");
     if (v[CHOICE_AS_OF].p)
         spec->as_of_text = (struct ts_slice){ts_arena_strndup(arena, v[CHOICE_AS_OF].p, v[CHOICE_AS_OF].n),
                                              v[CHOICE_AS_OF].n};

@@ -85,9 +85,26 @@ static int check_totals(const struct qry_spec *spec, struct ts_error *err)
                         TS_SHOWN(spec->columns, 120));
 }
 
+/* Versions are listed as they were written. */
+static int check_versions(const struct qry_spec *spec, struct ts_error *err)
+{
+    bool raw =
+        !spec->by_on && !spec->top.n && !spec->where.n && !spec->thin && !spec->figures && !spec->max_series;
+    for (size_t i = 0; i < spec->n_subs; i++)
+        raw &= spec->subs[i].none && !spec->subs[i].downsample.on && !spec->subs[i].rate.on;
+    if (spec->versions && spec->as_of_text.p)
+        return ts_error_set(err, TS_EINVAL, "Give versions or as_of, not both");
+    return raw || !spec->versions
+               ? 0
+               : ts_error_set(err, TS_EINVAL,
+                              "versions are listed as they were written: use the aggregator none, without "
+                              "downsampling, rate, by and other choices");
+}
+
 int qry_spec_check_choice(const struct qry_spec *spec, struct ts_error *err)
 {
     TS_TRY(check_totals(spec, err));
+    TS_TRY(check_versions(spec, err));
     for (size_t i = 0; i < spec->n_subs; i++) {
         if (!spec->subs[i].n_percentiles && !spec->subs[i].histogram_buckets)
             continue;

@@ -6,6 +6,7 @@ tsd versions set stats.users 5 --port $port | sed 's/since .*/since TIME/'
 printf 'stats.users 1793620800 5 country=nz\nstats.pages 1793620800 5 country=nz\n' >points
 tsd import points --port $port | sed 's/ in .*/ in TIME/'
 tsd query 2026/11/02 2026/11/03 sum stats.users --as-of now --port $port
+for format in text csv json; do tsd query 2026/11/02 2026/11/03 none stats.users --versions --format $format --port $port | sed 's/written 20[^ ]*/written TIME/; s/,[0-9]\{13\},/,TIME,/; s/"written":[0-9]*/"written":TIME/'; done; echo
 stop
 echo "== a folder"
 tsd versions --data data | sed 's/since .*/since TIME/'
@@ -13,6 +14,9 @@ tsd query 2026/11/02 2026/11/03 sum stats.users --as-of now --data data
 tsd query 2026/11/02 2026/11/03 sum stats.pages --as-of now --data data
 tsd query 2026/11/02 2026/11/03 sum stats.users --as-of 2026/11/03 --data data 2>&1 | sed 's/since 2.*, so/since TIME, so/'
 tsd query 2026/11/02 2026/11/03 sum stats.users --as-of then --data data
+tsd query 2026/11/02 2026/11/03 sum stats.users --versions --data data
+tsd query 2026/11/02 2026/11/03 none stats.users --versions --as-of now --data data
+tsd query 2026/11/02 2026/11/03 none stats.users --versions --format ndjson --data data
 tsd versions remove stats.users --data data
 tsd query 2026/11/02 2026/11/03 sum stats.users --as-of now --data data
 echo "== wrong words"

@@ -16,6 +16,7 @@ class Model:
     def __init__(self):
         self.now = {}      # (series, time) -> value
         self.writes = {}   # (series, time) -> number of writes
+        self.values = {}   # (series, time) -> all values that were written, in their order
         self.moments = []  # (ms, copy of now, copy of writes)
 
     def moment(self):
@@ -55,6 +56,20 @@ def compare(d, metric, model, name):
     return exact
 
 
+def listed(d, metric, model, name):
+    """The list of versions: the last values of each time, in the order of their writing."""
+    status, answer = ask(d, "GET", "/api/query?start=%d&end=%d&m=none:%s&versions=true" % (BASE - 10, BASE + 90000, metric))
+    check(name + ": status", status, 200)
+    got, alive = {}, {}
+    for v in answer:
+        key = (" ".join("%s=%s" % (k, v["tags"][k]) for k in sorted(v["tags"])), v["timestamp"])
+        got.setdefault(key, []).append(v["value"])
+        holds(name + ": written", v["written"] <= time.time() * 1000 and v.get("deleted", v["written"]) >= v["written"], v)
+        alive[key] = None if "deleted" in v else v["value"]
+    check(name, got, {k: v[-N:] for k, v in model.values.items()})
+    check(name + ": what was deleted last", {k: v for k, v in alive.items() if v is not None}, model.now)
+
+
 def write(d, model, rnd, n):
     lines = []
     for _ in range(n):
@@ -63,6 +78,7 @@ def write(d, model, rnd, n):
         lines.append("put stats.users %d %s %s\n" % (t, v, s))
         model.now[(s, t)] = v
         model.writes[(s, t)] = model.writes.get((s, t), 0) + 1
+        model.values.setdefault((s, t), []).append(v)
     d.send("".join(lines))
     d.sync()
 
@@ -130,6 +146,7 @@ def main():
         holds("most moments are still known", exact >= len(model.moments) // 3, exact)
         d.flush("compact")
         compare(d, "stats.users", model, "after a merge")
+        listed(d, "stats.users", model, "the list")
         d.restart()
         compare(d, "stats.users", model, "after a restart")
         d.run("uid", "rename", "metrics", "stats.users", "stats.people", "--port", str(d.port))

@@ -64,6 +64,10 @@ const struct ts_opt tsd_query_opts[] = {
     {.name = "as-of",
      .arg = "TIME",
      .help = "The points as they were at this time, of metrics that keep versions (tsd help versions)."},
+    {.name = "versions",
+     .help = "All values that were written to each time and are kept, with the times of writing (AGG none; "
+             "formats "
+             "text, csv, json)."},
     {.name = "figures",
      .help = "With JSON: count, min, max, avg, sum, first and last of each series' points."},
     {.name = "max-series", .arg = "N", .help = "Only the first N series."},

@@ -135,6 +135,8 @@ int tsd_out_run(struct tsd_out *o, struct sto_store *store, struct ts_pool *pool
 {
     o->stats = limit ? limit->stats : NULL;
     o->limit = limit;
+    if (o->spec->versions)
+        return tsd_out_versions(o, store, limit, err);
     TS_TRY(tsd_out_begin(o, store, err));
     if (o->spec->by_on) {
         TS_TRY(qry_table(store, pool, o->spec, limit, tsd_out_head, tsd_out_total, o, err));

@@ -87,6 +87,10 @@ int tsd_out_begin(struct tsd_out *o, struct sto_store *store, struct ts_error *e
 int tsd_out_run(struct tsd_out *o, struct sto_store *store, struct ts_pool *pool, struct qry_limit *limit,
                 struct ts_error *err);
 
+/** Write the list of versions that spec->versions asks for; what tsd_out_run does then. */
+int tsd_out_versions(struct tsd_out *o, struct sto_store *store, struct qry_limit *limit,
+                     struct ts_error *err);
+
 /* --- for formats --- */
 /** Callbacks of qry_run and qry_totals; arg = struct tsd_out. */
 int tsd_out_series(void *arg, const struct qry_series *s, struct ts_error *err);

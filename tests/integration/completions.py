@@ -17,7 +17,7 @@ POINTS = ("web.hits 1793620800 1 domain=example.org host=web1", "web.bytes 17936
 # What is typed, and all candidates for its last word, in any order.
 CASES = (
     ("tsd que", ["query"]),
-    ("tsd co", ["copy", "collect", "completion"]),
+    ("tsd co", ["copy", "collect", "compact", "completion"]),
     ("tsd query 1h-ago sum web.", ["web.bytes", "web.hits"]),
     ("tsd query 1h-ago sum web.h", ["web.hits"]),
     ("tsd query 1h-ago sum web.hits ", ["domain=", "host="]),

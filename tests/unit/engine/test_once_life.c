@@ -146,6 +146,7 @@ static void life(uint64_t seed)
     unsigned n_writers = 2, n_steps = 0;
     bool full = false;
     memset(clients, 0, sizeof clients);
+    ts_clock_set_fake_mono(100000000); /* with 0 it would be that of this machine */
     struct sto_engine *e = life_open(once_open(f, n_writers), n_writers);
     t_faultfs_set_writeback(f, (unsigned)(t_random(&x) % 300));
     for (; !all_done(); n_steps++) {
@@ -183,7 +184,7 @@ static void life(uint64_t seed)
             no_plan(f);
             full = false;
         }
-        ts_clock_set_fake_mono((int64_t)n_steps * 100000000);
+        ts_clock_set_fake_mono((int64_t)(n_steps + 2) * 100000000);
     }
     no_plan(f);
     turn_all(e, n_writers);

@@ -1,7 +1,7 @@
 /*
  * versioned.c - declarations, as small cells.
  *
- *   versions/stats.users  ->  "5 7 1795880000000000 42"     versions, number, since when, number of the next new series
+ *   versions/stats.users  ->  "5 7 1795880000000000 42 1795880000000"     versions, number, since when, number of the next new series, newest time
  *
  * Threads    versioned.h
  */
@@ -30,8 +30,8 @@ static void make_key(struct ts_slice metric, struct ts_buf *out)
 
 static bool decode(struct ts_slice value, struct sto_versioned *out)
 {
-    int64_t v[4];
-    for (int i = 0; i < 4; i++)
+    int64_t v[5];
+    for (int i = 0; i < 5; i++)
         if (ts_num_parse_int(ts_slice_cut(&value, ' '), &v[i], NULL) < 0)
             return false;
     if (v[0] < 1 || v[0] > STO_VERSIONS_MAX || v[1] < 1 || v[1] > UINT32_MAX || v[3] < 0 || v[3] > UINT32_MAX)
@@ -40,6 +40,7 @@ static bool decode(struct ts_slice value, struct sto_versioned *out)
     out->no = (uint32_t)v[1];
     out->since_us = v[2];
     out->series_end = (uint32_t)v[3];
+    out->last_ms = v[4];
     return true;
 }
 
@@ -47,10 +48,10 @@ static int put(struct sto_store *st, struct ts_slice metric, const struct sto_ve
                struct ts_error *err)
 {
     struct ts_buf key;
-    char text[80] = "";
+    char text[120] = "";
     if (v && v->n)
-        (void)snprintf(text, sizeof text, "%u %u %lld %u", v->n, v->no, (long long)v->since_us,
-                       v->series_end);
+        (void)snprintf(text, sizeof text, "%u %u %lld %u %lld", v->n, v->no, (long long)v->since_us,
+                       v->series_end, (long long)v->last_ms);
     make_key(metric, &key);
     int rc = key.failed ? ts_error_set(err, TS_ENOMEM, "no memory for a declaration")
                         : sto_cellmap_put(st->cells, ts_buf_get(&key), ts_slice_str(text), false, err);
@@ -122,6 +123,16 @@ void sto_versioned_name(const struct sto_versioned *v, enum sto_versioned_what w
     sto_internal_name(&(struct sto_internal){STO_INTERNAL_VERSIONS, v->metric, ts_slice_str(detail)}, out);
 }
 
+int sto_versioned_refuse(struct sto_store *st, const struct sto_series *series, const char *so,
+                         struct ts_error *err)
+{
+    struct sto_versioned v;
+    sto_versioned_find(st, sto_uid_name(st->catalog, STO_UID_METRIC, series->metric), &v);
+    return v.n ? ts_error_set(err, TS_EINVAL, "%.*s keeps versions, %s", (int)ts_utf8_cut(v.metric, 80).n,
+                              v.metric.p, so)
+               : 0;
+}
+
 /* --- changing --- */
 
 /* Whoever sees the new epoch sees the cells too. */
@@ -155,6 +166,12 @@ static int declare(struct sto_store *st, struct sto_versioned *v, struct ts_erro
     v->no = (uint32_t)no;
     v->since_us = ts_clock_us();
     v->series_end = sto_series_count(st->catalog);
+    v->last_ms = v->since_us / 1000;
+    int64_t lo, hi;
+    struct sto_snap *snap = sto_snap_take(st);
+    if (sto_snap_time_range(snap, &lo, &hi) && hi > v->last_ms)
+        v->last_ms = hi;
+    sto_snap_release(snap);
     return 0;
 }
 
@@ -182,8 +199,14 @@ int sto_versioned_rename(struct sto_store *st, struct ts_slice from, struct ts_s
 {
     struct sto_versioned v;
     sto_versioned_find(st, from, &v);
-    if (!v.n)
-        return 0;
+    if (!v.n) {
+        sto_versioned_find(st, to, &v);
+        unsigned n = v.n;
+        if (!n)
+            return 0;
+        TS_TRY(sto_versioned_set(st, to, 0, err));
+        return sto_versioned_set(st, to, n, err);
+    }
     TS_TRY(put(st, to, &v, err));
     TS_TRY(put(st, from, NULL, err));
     changed(st);

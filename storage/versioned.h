@@ -30,8 +30,8 @@ struct sto_versioned {
     unsigned n;             /* versions of a time that are kept, 1 to STO_VERSIONS_MAX; 0 = it keeps none */
     uint32_t no;            /* number of the declaration; 0 = none */
     int64_t since_us;       /* when it was made, us since 1970 */
-    uint32_t
-        series_end; /* series from this number on did not exist then, so all that was ever written to them has versions */
+    int64_t last_ms; /* time of the newest point that the store had then, or the moment if that is later */
+    uint32_t series_end; /* number from which on series did not exist then: all their writes have versions */
 };
 typedef void (*sto_versioned_fn)(void *arg, const struct sto_versioned *v);
 
@@ -45,8 +45,11 @@ typedef void (*sto_versioned_fn)(void *arg, const struct sto_versioned *v);
  *         TS_ELIMIT: STO_VERSIONED_MAX are declared; errors of sto_cell_put
  */
 int sto_versioned_set(struct sto_store *st, struct ts_slice metric, unsigned n, struct ts_error *err);
-/** Let a declaration follow a metric that was renamed. 0, also if there is none; errors of sto_cell_put. */
+/** Let a declaration follow a metric that was renamed. A metric that takes a declared name is declared anew, since its points are older. 0, also if there is none; errors of sto_cell_put. */
 int sto_versioned_rename(struct sto_store *st, struct ts_slice from, struct ts_slice to,
+                         struct ts_error *err);
+/** Does the metric of a series keep versions? Then err says that, and `so`: why an operation is refused. TS_EINVAL; 0. */
+int sto_versioned_refuse(struct sto_store *st, const struct sto_series *series, const char *so,
                          struct ts_error *err);
 /** The declaration of a metric; out->n is 0 if it keeps no versions. O(log cells). */
 void sto_versioned_find(struct sto_store *st, struct ts_slice metric, struct sto_versioned *out);

@@ -27,6 +27,7 @@ struct as_of {
     uint32_t writes, deletes; /* ids of the internal metrics; UINT32_MAX = there is none yet */
     struct deleted *dead;     /* of the current series; counted in the budget */
     size_t n_dead, cap_dead;
+    bool dead_since;             /* points of the range were deleted after the time that is asked for */
     struct sto_cells cells, met; /* of the current hour; owned */
     bool begun;                  /* r->begin was called for the current series */
     /* Takes an hour of the series at pos: its points and versions, each NULL if there are none. */
@@ -115,8 +116,10 @@ static int dead_add(struct as_of *a, const struct sto_cells *c, struct ts_error 
     for (uint32_t at = 0; sto_versions_next(c, &at, &v);)
         for (uint32_t i = 0; i + 1 < v.n; i += 2) {
             const int64_t *m = c->m + v.first + 2 * i; /* stamp, first ms, stamp, last ms */
-            if (m[0] > a->r->as_of_us)
+            if (m[0] > a->r->as_of_us) {
+                a->dead_since |= m[1] < a->r->to_ms && m[3] >= a->r->from_ms;
                 continue;
+            }
             TS_TRY(ts_budget_grow(a->r->budget->memory, &a->dead, &a->cap_dead, a->n_dead + 1,
                                   sizeof *a->dead, err));
             a->dead[a->n_dead++] = (struct deleted){m[0], m[1], m[3]};
@@ -130,6 +133,7 @@ static int find_dead(struct as_of *a, const struct sto_series *s, struct ts_erro
     struct sto_merge *scan;
     struct sto_row row;
     a->n_dead = 0;
+    a->dead_since = false;
     TS_TRY(scan_begin(a, &deletes, STO_MIN_TS_MS, STO_MAX_TS_MS, &scan, err));
     int rc = 0;
     while (scan && rc == 0 && (rc = sto_merge_next(scan, &row, err)) > 0)
@@ -159,14 +163,18 @@ static void put(struct as_of *a, uint32_t meta, int64_t m)
     a->cells.m[a->cells.n++] = m;
 }
 
-/* The version of a time that counts, if any. */
+/* The version of a time that counts, if any. *is_point: the time has a point; stays set if that is what counts, since nothing was written
+ * later, and then nothing is put. */
 static int put_version(struct as_of *a, const struct sto_series *s, int32_t hour, const struct sto_cells *c,
-                       const struct sto_versions *v, struct ts_error *err)
+                       const struct sto_versions *v, bool *is_point, struct ts_error *err)
 {
     int64_t ts_ms = hour * TS_HOUR_MS + v->off;
     uint32_t i = v->n;
     while (i > 0 && c->m[v->first + 2 * (i - 1)] > a->r->as_of_us)
         i--;
+    *is_point &= i == v->n;
+    if (*is_point)
+        return 0;
     if (i > 0) {
         uint32_t at = v->first + 2 * (i - 1);
         if (!deleted_at(a, ts_ms, c->m[at]))
@@ -175,7 +183,7 @@ static int put_version(struct as_of *a, const struct sto_series *s, int32_t hour
     }
     char text[TIME_BYTES];
     /* it may have been written before the metric was declared, and replaced since */
-    if (!v->older_gone && (s->id >= a->declared.series_end || ts_ms >= a->declared.since_us / 1000))
+    if (!v->older_gone && (s->id >= a->declared.series_end || ts_ms > a->declared.last_ms))
         return 0;
     return ts_error_set(err, TS_EINVAL,
                         v->older_gone
@@ -198,7 +206,10 @@ static int make_cells(struct as_of *a, const struct sto_series *s, int32_t hour,
     while (i < points->n || more) {
         uint32_t off = i < points->n ? sto_meta_off(points->meta[i]) : UINT32_MAX;
         if (more && v.off <= off) {
-            TS_TRY(put_version(a, s, hour, versions, &v, err));
+            bool is_point = v.off == off;
+            TS_TRY(put_version(a, s, hour, versions, &v, &is_point, err));
+            if (is_point)
+                put(a, points->meta[i], points->m[i]);
             i += v.off == off;
             more = sto_versions_next(versions, &at, &v);
         } else {
@@ -288,6 +299,12 @@ static int read_series(struct as_of *a, size_t pos, struct ts_error *err)
     const struct sto_series *s = r->series[pos], *writes = internal_series(a, a->writes, s);
     struct side points = {.scan = NULL}, versions = {.scan = NULL};
     TS_TRY(find_dead(a, s, err));
+    if (a->dead_since && s->id < a->declared.series_end)
+        return ts_error_set(
+            err, TS_EINVAL,
+            "points of %.*s in this range were deleted since, and may be older than its versions, so what "
+            "they were is not known",
+            TS_SHOWN(a->declared.metric, 200));
     int rc = scan_begin(a, &s, r->from_ms, r->to_ms - 1, &points.scan, err);
     if (rc == 0)
         rc = scan_begin(a, &writes, r->from_ms, r->to_ms - 1, &versions.scan, err);

@@ -112,8 +112,35 @@ def before_it_began(d):
     status, answer = read(d, "stats.old", ms)
     check("a value that was replaced", status, 400)
     holds("it is not known", "is not known" in answer, answer)
+    status, answer = ask(d, "PUT", "/api/series?start=%d&end=%d&series=stats.old" % (BASE, BASE + 9), [])
+    check("nothing is replaced", status, 400)
+    holds("since it would leave no versions", "keeps versions" in str(answer), answer)
     now = int(time.time() * 1000) + 5
     check("now", read(d, "stats.old", now), (200, {("country=nz", BASE): 7, ("country=nz", BASE + 1): 6, ("country=de", BASE): 8}))
+
+
+def older_than_the_versions(d):
+    """Points that were there when the metric began: in the future, and deleted afterwards."""
+    future = BASE + 10 * 86400
+    d.send("put stats.later %d 10 country=nz\nput stats.later %d 1 country=nz\n" % (future, BASE))
+    d.sync()
+    d.run("versions", "set", "stats.later", "5", "--port", str(d.port))
+    time.sleep(0.005)
+    ms = int(time.time() * 1000)
+    time.sleep(0.005)
+    path = "/api/query?start=%d&end=%d&m=none:stats.later&as_of=%d"
+    check("a forecast counts as it is", ask(d, "GET", path % (future - 9, future + 9, ms))[0], 200)
+    d.send("put stats.later %d 20 country=nz\n" % future)
+    d.sync()
+    check("a forecast that was replaced is not known", ask(d, "GET", path % (future - 9, future + 9, ms))[0], 400)
+    check("another range is", ask(d, "GET", path % (BASE - 9, BASE + 9, ms))[0], 200)
+    ask(d, "DELETE", "/api/delete?start=%d&end=%d&m=none:stats.later" % (BASE, BASE + 1))
+    check("what was deleted is not known", ask(d, "GET", path % (BASE - 9, BASE + 9, ms))[0], 400)
+    check("functions list no versions", ask(d, "GET", "/api/query/gexp?start=%d&end=%d&exp=scale(none:stats.later,2)&versions" % (BASE - 9, BASE + 9))[0], 400)
+    d.stop()
+    out = d.run("delete", str(BASE), str(future + 9), "none", "stats.later", "--data", d.data, check=False)
+    holds("a folder's points are not deleted past their versions", out.returncode == 1 and "keeps versions" in out.stderr, out.stderr)
+    d.start()
 
 
 def main():
@@ -155,6 +182,7 @@ def main():
         check("no increments", status, 400)
         holds("increments are refused", "versions" in str(answer), answer)
         before_it_began(d)
+        older_than_the_versions(d)
     end("versions")
 
 

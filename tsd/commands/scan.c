@@ -7,6 +7,7 @@
  * Threads    the main thread
  * Not here   daemon or folder (answer.c), the form of rows (tsd/format/scan.c), what is deleted (query/execution/delete.c)
  */
+#include "storage/versioned.h"
 #include "tsd/commands/answer.h"
 #include "tsd/commands/hbase.h"
 #include "tsd/format/answers.h"
@@ -86,6 +87,8 @@ static int choice_apply(struct sto_store *store, const struct tsd_deleted *d, st
     for (size_t i = 0; i < d->n; i++) {
         const struct qry_delete_target *x = &d->targets[i];
         int rc;
+        TS_TRY(sto_versioned_refuse(store, x->series,
+                                    "which this would go past: delete through a running daemon", err));
         while ((rc = sto_delete(writer, x->series, x->from_ms, x->to_ms)) == TS_EBUSY) {
             sto_writer_turn(writer);
             (void)poll(&pfd, 1, CHOICE_WAIT_MS);

@@ -59,6 +59,7 @@ static void delete_run_call(struct tsd_worker *w, struct tsd_call *call)
 {
     struct delete *d = (struct delete *)call;
     size_t end = d->n - d->next > DELETE_STEP_SERIES ? d->next + DELETE_STEP_SERIES : d->n;
+    tsd_ingest_begin(&w->ingest); /* a metric may keep versions since the last step */
     for (; d->next < end; d->next++) {
         const struct qry_delete_target *x = &d->targets[d->next];
         int rc = tsd_ingest_delete(&w->ingest, x->series, x->from_ms, x->to_ms);

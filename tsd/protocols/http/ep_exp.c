@@ -95,6 +95,9 @@ int tsd_ep_query_gexp(struct tsd_job *job, struct ts_error *err)
     TS_TRY(tsd_ep_query_format(req, &format, err));
     TS_TRY(qry_gexp_parse(req->params, req->n_params, ts_clock_ms(), req->d->set.rules.compat,
                           tsd_job_arena(job), &g, err));
+    if (g.spec.versions)
+        return ts_error_set(err, TS_EINVAL,
+                            "versions are listed by /api/query, not by functions: leave it out");
     tsd_ep_query_settings(req, &g.spec);
     tsd_kinds_apply(req->d->store, &g.spec, tsd_job_limit(job));
     gexp_list(job, &g);

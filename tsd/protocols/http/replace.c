@@ -5,6 +5,8 @@
  */
 #include "tsd/protocols/http/replace.h"
 
+#include "storage/versioned.h"
+
 #include "base/mem.h"
 #include "tsd/protocols/http/ep.h"
 #include "tsd/protocols/http/queries.h"
@@ -65,6 +67,8 @@ int tsd_replace_find(struct tsd_job *job, struct tsd_replace *r, struct ts_error
     r->ranges = ts_xcalloc(r->old.n + 1, sizeof *r->ranges);
     for (size_t i = 0; i < r->old.n; i++) {
         const struct qry_delete_target *t = &r->old.targets[i];
+        TS_TRY(sto_versioned_refuse(
+            store, t->series, "which a replacement would go past: delete the range and put its points", err));
         r->ranges[i] = (struct sto_tomb){
             .metric = t->series->metric, .series = t->series->id, .from_ms = t->from_ms, .to_ms = t->to_ms};
         roaring_bitmap_add(r->series, t->series->id); /* one that only the remote store had until now */

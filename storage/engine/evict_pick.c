@@ -58,6 +58,10 @@ struct sto_evict_pick sto_evict_pick(const struct sto_evict_opts *opts, const st
         return pick;
     uint64_t high = share_of(opts->max_bytes, STO_EVICT_HIGH), low = share_of(opts->max_bytes, STO_EVICT_LOW),
              rows = share_of(opts->max_bytes, STO_EVICT_ROWS);
+    if (fixed >= rows) { /* the log may be written to files soon; until then all points could not make room */
+        pick.enough = false;
+        return pick;
+    }
     int64_t whole_ms = next_end(files, n, lowest(opts, files, n, high > fixed ? high - fixed : 0));
     if (whole_ms <= opts->last_ms && fixed + sto_evict_left(files, n, whole_ms) >= low)
         pick.cutoff_ms = whole_ms;

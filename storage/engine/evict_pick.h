@@ -39,7 +39,8 @@ struct sto_evict_pick {
 
 /** Bytes of the files at or after a time. O(n). */
 uint64_t sto_evict_left(const struct sto_evict_file *files, size_t n, int64_t ms);
-/** Choose the cutoff for n files. O(n log hours). */
+/** Choose the cutoff for n files. It stays where it is while what does not go has STO_EVICT_ROWS shares of the limit: all points could not make room
+ * then, and a log is smaller once it is written to files. O(n log hours). */
 struct sto_evict_pick sto_evict_pick(const struct sto_evict_opts *opts, const struct sto_evict_file *files,
                                      size_t n);
 

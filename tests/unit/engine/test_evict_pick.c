@@ -87,15 +87,30 @@ static void test_evict_pick__what_is_put_now_stays(void **state)
 {
     (void)state;
     const struct sto_evict_file f = file_of(0, 100, 64 * MIB);
-    struct sto_evict_opts o = {
-        .max_bytes = MIB, .fixed_bytes = 2 * MIB, .from_ms = STO_MIN_TS_MS, .last_ms = 99 * H};
+    struct sto_evict_opts o = {.max_bytes = MIB / 4, .from_ms = STO_MIN_TS_MS, .last_ms = 99 * H};
     struct sto_evict_pick p = sto_evict_pick(&o, &f, 1);
     assert_int_equal(p.cutoff_ms, 99 * H);
     assert_false(p.enough);
-    assert_true(p.left_bytes > 2 * MIB);
+    assert_true(p.left_bytes > MIB / 4);
+    o.fixed_bytes = 2 * MIB;
     o.from_ms = 200 * H; /* a cutoff never goes back, whatever the clock says */
     assert_int_equal(sto_evict_pick(&o, &f, 1).cutoff_ms, 200 * H);
     assert_false(sto_evict_pick(&o, &f, 1).enough);
+}
+
+/* A log that takes most of the limit until it is written to files must not push out the history. */
+static void test_evict_pick__nothing_goes_in_vain(void **state)
+{
+    (void)state;
+    const struct sto_evict_file f = file_of(0, 6400, 64 * MIB);
+    struct sto_evict_opts o = {
+        .max_bytes = 64 * MIB, .fixed_bytes = 60 * MIB, .from_ms = STO_MIN_TS_MS, .last_ms = 10000 * H};
+    struct sto_evict_pick p = sto_evict_pick(&o, &f, 1);
+    assert_true(p.cutoff_ms == STO_MIN_TS_MS && !p.enough);
+    assert_int_equal(p.freed_bytes, 0);
+    o.fixed_bytes = 59 * MIB;
+    p = sto_evict_pick(&o, &f, 1);
+    assert_true(p.cutoff_ms > 0 && p.enough);
 }
 
 /* --- against every hour --- */
@@ -128,6 +143,8 @@ static int64_t naive(const struct sto_evict_opts *o, const struct sto_evict_file
 {
     if (o->fixed_bytes + left_at(f, n, o->from_ms) <= o->max_bytes)
         return o->from_ms;
+    if ((double)o->fixed_bytes >= (double)o->max_bytes * STO_EVICT_ROWS / STO_EVICT_PARTS)
+        return o->from_ms; /* all points could not make room */
     int64_t high = first_hour(o, f, n, (uint64_t)((double)o->max_bytes * STO_EVICT_HIGH / STO_EVICT_PARTS)),
             whole = INT64_MAX;
     for (size_t i = 0; i < n; i++) {
@@ -188,6 +205,7 @@ int main(void)
         cmocka_unit_test(test_evict_pick__whole_files_go_where_they_suffice),
         cmocka_unit_test(test_evict_pick__rows_go_where_a_file_is_too_much),
         cmocka_unit_test(test_evict_pick__what_is_put_now_stays),
+        cmocka_unit_test(test_evict_pick__nothing_goes_in_vain),
         cmocka_unit_test(test_evict_pick__is_that_of_a_search_of_all_hours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

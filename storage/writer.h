@@ -17,10 +17,6 @@ struct sto_writer;
  * batch->points[batch->n++] while n < STO_BATCH_POINTS, then call again. Returns NULL if the owner is busy or
  * the store refuses puts; sto_writer_error returns the reason. */
 struct sto_batch *sto_writer_batch(struct sto_writer *writer, const struct sto_series *series);
-/** The same with room for n operations, at most STO_BATCH_POINTS: those that the caller appends before anything else are in one record of the
- * log. */
-struct sto_batch *sto_writer_batch_room(struct sto_writer *writer, const struct sto_series *series,
-                                        uint32_t n);
 /** Reason of a refusal, to be called after a put or sto_writer_batch failed: TS_ENOSPC, TS_ENOMEM, TS_EMFILE or
  * TS_EIO if the store refuses puts, otherwise TS_EBUSY; the text is in err. Never 0. */
 int sto_writer_error(const struct sto_writer *writer, struct ts_error *err);

@@ -342,11 +342,6 @@ int qry_as_of_read(struct qry_reading *r, struct ts_error *err)
 
 /* --- lists --- */
 
-static int list_one(struct as_of *a, const struct qry_version *v, struct ts_error *err)
-{
-    return a->each(a->arg, v, err);
-}
-
 /* The versions of a time, the oldest first. */
 static int list_time(struct as_of *a, size_t pos, int32_t hour, const struct sto_cells *c,
                      const struct sto_versions *v, struct ts_error *err)
@@ -355,15 +350,15 @@ static int list_time(struct as_of *a, size_t pos, int32_t hour, const struct sto
     for (uint32_t i = 0; i < v->n; i++) {
         uint32_t at = v->first + 2 * i;
         int64_t next_us = i + 1 < v->n ? c->m[at + 2] : INT64_MAX, dead_us = deleted_at(a, ts_ms, c->m[at]);
-        TS_TRY(list_one(a,
-                        &(struct qry_version){.series = a->r->series[pos],
-                                              .ts_ms = ts_ms,
-                                              .ms = c->meta[at + 1] & STO_META_MS,
-                                              .value = sto_cell_num(c->meta[at + 1], c->m[at + 1]),
-                                              .written_us = c->m[at],
-                                              .deleted_us = dead_us < next_us ? dead_us : 0,
-                                              .older_gone = i == 0 && v->older_gone},
-                        err));
+        TS_TRY(a->each(a->arg,
+                       &(struct qry_version){.series = a->r->series[pos],
+                                             .ts_ms = ts_ms,
+                                             .ms = c->meta[at + 1] & STO_META_MS,
+                                             .value = sto_cell_num(c->meta[at + 1], c->m[at + 1]),
+                                             .written_us = c->m[at],
+                                             .deleted_us = dead_us < next_us ? dead_us : 0,
+                                             .older_gone = i == 0 && v->older_gone},
+                       err));
     }
     return 0;
 }
@@ -385,12 +380,12 @@ static int list_hour(struct as_of *a, size_t pos, int32_t hour, const struct sto
             more = sto_versions_next(versions, &at, &v);
             continue;
         }
-        TS_TRY(list_one(a,
-                        &(struct qry_version){.series = a->r->series[pos],
-                                              .ts_ms = hour * TS_HOUR_MS + off,
-                                              .ms = points->meta[i] & STO_META_MS,
-                                              .value = sto_cell_num(points->meta[i], points->m[i])},
-                        err));
+        TS_TRY(a->each(a->arg,
+                       &(struct qry_version){.series = a->r->series[pos],
+                                             .ts_ms = hour * TS_HOUR_MS + off,
+                                             .ms = points->meta[i] & STO_META_MS,
+                                             .value = sto_cell_num(points->meta[i], points->m[i])},
+                       err));
         i++;
     }
     return 0;

@@ -382,12 +382,6 @@ struct sto_batch *sto_writer_batch(struct sto_writer *writer, const struct sto_s
     return open_batch(writer, series, NULL, 1);
 }
 
-struct sto_batch *sto_writer_batch_room(struct sto_writer *writer, const struct sto_series *series,
-                                        uint32_t n)
-{
-    return open_batch(writer, series, NULL, n);
-}
-
 struct sto_batch *sto_writer_batch_part(struct sto_writer *writer, const struct sto_series *series,
                                         const struct sto_stream *stream, uint32_t n)
 {

@@ -296,7 +296,7 @@ struct sto_batch *tsd_ingest_open_room(struct tsd_ingest *in, const struct sto_s
 {
     unsigned slot = ingest_slot(in, series);
     return in->open[slot] =
-               in->sink ? in->sink->next(in->sink->arg) : sto_writer_batch_room(in->writer, series, n);
+               in->sink ? in->sink->next(in->sink->arg) : sto_writer_batch_part(in->writer, series, NULL, n);
 }
 
 struct sto_batch *tsd_ingest_open_part(struct tsd_ingest *in, const struct sto_series *series,

@@ -74,21 +74,22 @@ static size_t undeleted(struct sto_merge *m, const struct sto_key *key, const st
     return n ? n - 1 : 0;
 }
 
-/* The arrays of runs. 0, TS_ELIMIT. */
-static int reserve(struct sto_merge *m, struct ts_error *err)
+/* The arrays of runs. False: they find no memory, and rows are returned one by one. No block is closed for them, since a run is borrowed from one. */
+static bool reserve(struct sto_merge *m)
 {
     if (m->run_rows)
-        return 0;
-    TS_TRY(sto_merge__take(m, sizeof *m->run_rows, err));
+        return true;
+    if (ts_tally_take(&m->share.tally, sizeof *m->run_rows, NULL) < 0)
+        return false;
     m->run_rows = ts_xmalloc(sizeof *m->run_rows);
     for (size_t i = 0; i < STO_SST_RUN_ROWS; i++)
         m->run_rows->ones[i] = 1;
-    return 0;
+    return true;
 }
 
-/* A file stands on a day, or on an hour with a summary: 1, 0, < 0. *out_cur: the cursor over the rows. */
+/* A file stands on a day, or on an hour with a summary: 1, 0. *out_cur: the cursor over the rows. */
 static int run_of_summaries(struct sto_merge *m, struct sto_merge__src *src, const struct sto_key *key,
-                            struct sto_sst_cur **out_cur, struct ts_error *err)
+                            struct sto_sst_cur **out_cur)
 {
     struct sto_sst_cur *cur = src->on_day ? src->days.cur : src->sums.cur;
     struct sto_sst_rows rows;
@@ -99,9 +100,8 @@ static int run_of_summaries(struct sto_merge *m, struct sto_merge__src *src, con
                         : count_hours(m, src, rows.keys, n, end_of(m, key), &end);
     if (n)
         n = undeleted(m, key, rows.keys, n, end);
-    if (n == 0)
+    if (n == 0 || !reserve(m))
         return 0;
-    TS_TRY(reserve(m, err));
     sto_sst_cur_sums(cur, n, m->run_rows->sums);
     m->run = (struct sto_run){n, rows.keys, rows.counts, m->run_rows->sums, rows.is_int};
     m->counts.n_summaries += n;
@@ -116,9 +116,8 @@ static int run_of_points(struct sto_merge *m, struct sto_merge__src *src, const 
 {
     int64_t end = 0;
     int rc = sto_merge__to_points(m, src, err);
-    if (rc <= 0)
-        return rc;
-    TS_TRY(reserve(m, err));
+    if (rc <= 0 || !reserve(m))
+        return rc < 0 ? rc : 0;
     struct sto_merge__run_rows *r = m->run_rows;
     rc = sto_sst_cur_singles(src->points.cur, end_of(m, key), r->keys, r->sums, err);
     TS_TRY(rc);
@@ -145,7 +144,7 @@ int sto_merge__run(struct sto_merge *m, const struct sto_key *key, struct sto_ro
         (!src->on_day && !m->spec.whole_hours))
         return 0;
     if (src->on_day || (src->by_sums && !src->vain))
-        rc = run_of_summaries(m, src, key, &cur, err);
+        rc = run_of_summaries(m, src, key, &cur);
     if (rc == 0 && !src->on_day)
         rc = run_of_points(m, src, key, &cur, err);
     if (rc <= 0)

@@ -321,8 +321,8 @@ bool sto_merge__is_open(const struct sto_merge__src *src)
 /* May the block of this file be closed for another one? Not if it belongs to the caller's file. */
 static bool may_rest(const struct sto_merge__src *src, const struct sto_sst_cur *cur)
 {
-    return src->sst && src->points.cur != cur && src->sums.cur != cur && src->days.cur != cur &&
-           sto_merge__is_open(src);
+    bool is_its = cur && (src->points.cur == cur || src->sums.cur == cur || src->days.cur == cur);
+    return src->sst && !is_its && sto_merge__is_open(src);
 }
 
 /* Are the cells of its row in use? */

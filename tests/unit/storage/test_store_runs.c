@@ -4,6 +4,9 @@
  */
 #include "tests/unit/storage/windows_kit.h"
 
+#include "base/budget.h"
+#include "tests/model/days.h"
+
 #define HOURS  9000 /* of each of three series: so many rows that the writer leaves their summaries out */
 #define FIRST  (T0 - HOURS * TS_HOUR_MS)
 #define SERIES 3
@@ -146,9 +149,90 @@ static void test_store_runs__other_sources_are_seen(void **state)
     t_faultfs_free(f);
 }
 
+/* --- memory --- */
+
+#define BEGUN (T0 - 12 * TS_HOUR_MS - 20 * DAY) /* midnight, UTC */
+
+/* A day with points in one hour alone, then days of them; every value is 1. */
+static struct sto_store *begin_days(struct t_faultfs **f)
+{
+    *f = t_faultfs_new(1);
+    clocks(T0, 1000);
+    struct sto_opts opts = KIT_OPTS(*f, 1);
+    opts.own_threads = false;
+    opts.pumped = true;
+    opts.day_rows = 1;
+    struct sto_store *st = kit_open(&opts);
+    for (int64_t h = 12; h < 10 * 24; h = h == 12 ? 24 : h + 1)
+        for (int64_t k = 0; k < 60; k++)
+            put_at(st, 0, BEGUN + h * TS_HOUR_MS + k * 60000, 1);
+    flush_to(st, STO_LEVEL_COMPACT);
+    return st;
+}
+
+/* Points from the middle of the first hour on, as a scan has them that may take so much memory; -1: that does not suffice. */
+static int64_t count_within(struct sto_store *st, uint64_t limit_bytes, uint64_t *out_days)
+{
+    int64_t from = BEGUN + 12 * TS_HOUR_MS + TS_HOUR_MS / 2, to = BEGUN + 10 * DAY - 1, n = 0;
+    uint8_t whole[10 * 24], *days = t_days_of(from, to);
+    const struct sto_series *s = kit_series(st, 0);
+    struct ts_error err = {0};
+    struct ts_budget memory;
+    struct sto_merge *m = NULL;
+    struct sto_row row;
+    memset(whole, 1, sizeof whole);
+    whole[0] = 0;
+    ts_budget_init(&memory, "scan", NULL, NULL, limit_bytes);
+    struct sto_scan_spec spec = {.metric = s->metric,
+                                 .series = &s,
+                                 .n_series = 1,
+                                 .from_ms = from,
+                                 .to_ms = to,
+                                 .whole_hours = whole,
+                                 .days = days,
+                                 .needs_sum = true,
+                                 .sums_only = true,
+                                 .final = true,
+                                 .memory = &memory};
+    struct sto_snap *snap = sto_snap_take(st);
+    int rc = sto_scan(snap, &spec, &m, &err);
+    while (rc >= 0 && (rc = sto_merge_next(m, &row, &err)) == 1) {
+        for (size_t i = 0; row.run && i < row.run->n; i++)
+            n += (int64_t)row.run->sums[i];
+        n += row.cells ? row.cells->n : 0;
+        n += row.sum ? (int64_t)row.sum->sum : 0;
+    }
+    assert_true(rc == 0 || rc == TS_ELIMIT);
+    *out_days = rc == 0 ? sto_merge_counts(m)->n_days : 0;
+    sto_merge_free(m);
+    sto_snap_release(snap);
+    ts_free(days);
+    assert_int_equal(atomic_load(&memory.used_bytes), 0);
+    return rc < 0 ? -1 : n;
+}
+
+/* Whatever of its memory a scan is refused, it fails or has all points. */
+static void test_store_runs__memory_is_short_anywhere(void **state)
+{
+    (void)state;
+    struct t_faultfs *f;
+    struct sto_store *st = begin_days(&f);
+    uint64_t days = 0, n_short = 0, n_enough = 0;
+    for (uint64_t limit = 32 << 10; limit < 1 << 20; limit += 1 << 10) {
+        int64_t n = count_within(st, limit, &days);
+        assert_true(n == -1 || n == 30 + 9 * 24 * 60);
+        n_short += n == -1;
+        n_enough += days == 9;
+    }
+    assert_true(n_short > 0 && n_enough > 0);
+    kit_close(st);
+    t_faultfs_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {CASE(test_store_runs__sparse_rows_come_together),
-                                       CASE(test_store_runs__other_sources_are_seen)};
+                                       CASE(test_store_runs__other_sources_are_seen),
+                                       CASE(test_store_runs__memory_is_short_anywhere)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

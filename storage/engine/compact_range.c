@@ -54,63 +54,84 @@ static int check(const struct sto_engine *e, const struct sto_compact_spec *spec
                      spec->level, (unsigned long long)need, (unsigned long long)most);
 }
 
-/* What of the range stays as it is. */
-static void count_rest(struct sto_engine *e, const struct sto_compact_spec *spec,
-                       struct sto_compact_result *out)
+/* Which files of the range stay as they are; of how many the level could still change. */
+static uint64_t count_rest(struct sto_engine *e, const struct sto_compact_spec *spec,
+                           struct sto_compact_result *out)
 {
     struct sto_version *v = sto_engine_pin(e);
     int64_t now_ms = ts_clock_ms();
+    uint64_t n_left = 0;
+    *out = (struct sto_compact_result){0};
     for (size_t i = 0; i < v->n_ssts; i++) {
         const struct sto_sst_info *f = sto_sst_info(v->ssts[i]);
         if (!f->n_points || f->min_ms > spec->to_ms || f->max_ms < spec->from_ms)
             continue;
-        bool same = sto_sst_level(v->ssts[i]) == spec->level;
+        bool same = sto_sst_level(v->ssts[i]) == spec->level, over = sto_pick_is_over(f->max_ms, now_ms);
         out->n_same += same;
         out->n_same_bytes += same ? f->t_bytes + f->s_bytes : 0;
-        out->n_recent += !same && !sto_pick_is_over(f->max_ms, now_ms);
+        out->n_recent += !same && !over;
+        n_left += !same && over;
     }
     sto_engine_unpin(e, v);
+    return n_left;
 }
 
-/* One merge that is due by the rules, and one of the range: 1 there may be more of the range, 0, < 0. */
-static int step(struct sto_engine *e, const struct sto_compact__how *how, struct ts_error *failed,
-                struct ts_error *err)
+/* One merge that is due by the rules, and one of the range: 1 there may be more of the range, 0, < 0. *due_failed: as *failed, of
+ * the former. */
+static int step(struct sto_engine *e, const struct sto_compact__how *how, struct ts_error *due_failed,
+                struct ts_error *failed, struct ts_error *err)
 {
     const struct sto_compact__how due = {.spec = how->spec};
     if (sto_compact__is_stopped(how) || atomic_load_explicit(&e->stop_compact, memory_order_relaxed))
         return TS_ECANCELLED;
     pthread_mutex_lock(&e->compact_mu);
     int rc = sto_retention__drop_again(e, err);
-    rc = rc ? rc : sto_compact__one(e, &due, failed, err);
+    rc = rc ? rc : sto_compact__one(e, &due, due_failed, err);
     rc = rc < 0 ? rc : sto_compact__one(e, how, failed, err);
     pthread_mutex_unlock(&e->compact_mu);
+    return rc;
+}
+
+static int run(struct sto_engine *e, const struct sto_compact_spec *spec, struct sto_compact_result *out,
+               struct ts_error *err)
+{
+    const struct sto_pick_range range = {spec->from_ms, spec->to_ms, spec->level};
+    const struct sto_compact__how how = {.range = &range, .spec = spec, .result = out};
+    struct ts_error failed = {0}, due_failed = {0};
+    struct sto_compact_result rest;
+    TS_TRY(sto_engine_flush(e, err));
+    pthread_mutex_lock(&e->compact_mu);
+    sto_rests__end(e); /* windows that are left alone are tried too */
+    pthread_mutex_unlock(&e->compact_mu);
+    (void)count_rest(e, spec, out);
+    int rc;
+    while ((rc = step(e, &how, &due_failed, &failed, err)) == 1)
+        ;
+    sto_compact__wake(e, false); /* day summaries and kept totals of the new files */
+    if (rc == TS_ECANCELLED)
+        return ts_error_set(err, rc,
+                            "compressing was interrupted; files that were replaced stay as they are");
+    /* a merge by the rules that failed may have kept files of the range from being compressed, or be of another time */
+    if (!failed.code && due_failed.code && count_rest(e, spec, &rest))
+        failed = due_failed;
+    if (rc == 0 && failed.code) {
+        rc = failed.code;
+        if (err)
+            *err = failed;
+    }
     return rc;
 }
 
 int sto_engine_compact_range(struct sto_engine *e, const struct sto_compact_spec *spec,
                              struct sto_compact_result *out, struct ts_error *err)
 {
-    const struct sto_pick_range range = {spec->from_ms, spec->to_ms, spec->level};
-    const struct sto_compact__how how = {.range = &range, .spec = spec, .result = out};
-    struct ts_error failed = {0};
     *out = (struct sto_compact_result){0};
     TS_TRY(check(e, spec, err));
-    TS_TRY(sto_engine_flush(e, err));
-    pthread_mutex_lock(&e->compact_mu);
-    sto_rests__end(e); /* windows that are left alone are tried too */
-    pthread_mutex_unlock(&e->compact_mu);
-    count_rest(e, spec, out);
-    int rc;
-    while ((rc = step(e, &how, &failed, err)) == 1)
-        ;
-    sto_compact__wake(e, false); /* day summaries and kept totals of the new files */
-    if (rc == TS_ECANCELLED)
-        return ts_error_set(err, rc,
-                            "compressing was interrupted; files that were replaced stay as they are");
-    if (rc == 0 && failed.code) {
-        rc = failed.code;
-        if (err)
-            *err = failed;
-    }
+    /* two requests for different levels would write the same files again and again */
+    if (atomic_exchange_explicit(&e->compacts_range, true, memory_order_acquire)) /* partner: below */
+        return ts_error_set(
+            err, TS_EBUSY, "another request compresses files (tsd compact --level): wait until it has ended");
+    int rc = run(e, spec, out, err);
+    atomic_store_explicit(&e->compacts_range, false, memory_order_release); /* partner: above */
     return rc;
 }

@@ -139,8 +139,8 @@ int sto_engine_compact(struct sto_engine *e, struct ts_error *err);
  * whose days are not over. Later merges keep the level. What was replaced when it fails stays.
  *
  * @param out  [out] what was done, also after an error
- * @return 0; TS_EINVAL: level or range; TS_ELIMIT: compaction_memory_bytes is too low for the level; TS_ECANCELLED: spec->stop, or the
- *         store is closing; the first error of a window, the others are done
+ * @return 0; TS_EINVAL: level or range; TS_ELIMIT: compaction_memory_bytes is too low for the level; TS_EBUSY: another call is at work;
+ *         TS_ECANCELLED: spec->stop, or the store is closing; the first error of a window of the range, the others are done
  *
  * Blocks, for hours if there is much to compress. */
 int sto_engine_compact_range(struct sto_engine *e, const struct sto_compact_spec *spec,

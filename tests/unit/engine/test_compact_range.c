@@ -216,6 +216,61 @@ static void test_compact_range__can_be_stopped(void **state)
     t_faultfs_free(f);
 }
 
+/* Asks for another level when it is asked whether to stop. */
+static bool on_other_level(void *arg)
+{
+    struct sto_compact_result r;
+    struct ts_error err = {0};
+    struct sto_engine *e = arg;
+    assert_int_equal(compact(e, 0, 0, 12, &r, &err), TS_EBUSY);
+    assert_int_equal(r.n_files, 0);
+    return false;
+}
+
+/* Two requests for different levels would replace each other's files for ever. */
+static void test_compact_range__requests_exclude_each_other(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_engine *e = open_at(f, t_later, 0);
+    struct sto_compact_result r;
+    struct ts_error err = {0};
+    const struct sto_compact_spec spec = {
+        .from_ms = 0, .to_ms = STO_MAX_TS_MS, .level = 9, .stop = on_other_level, .arg = e};
+    fill_day(e, 0);
+    assert_int_equal(sto_engine_compact_range(e, &spec, &r, &err), 0);
+    assert_int_equal(r.n_files, 1);
+    assert_int_equal(n_files_of(e, 9), 1);
+    assert_int_equal(compact(e, 0, 0, 12, &r, &err), 0); /* one after the other is allowed, */
+    assert_int_equal(compact(e, 0, 0, 3, &r, &err), TS_EINVAL);
+    assert_int_equal(compact(e, 0, 0, 13, &r, &err), 0); /* also after one that was refused */
+    assert_int_equal(n_files_of(e, 13), 1);
+    assert_int_equal(close_rc(e, f), 0);
+    t_faultfs_free(f);
+}
+
+/* A damaged block is the error of requests for its time alone. */
+static void test_compact_range__damage_of_other_times_is_no_error(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_engine *e = open_at(f, t_later, 0);
+    struct sto_compact_result r;
+    struct ts_error err;
+    fill_day(e, 1);
+    for (int i = 0; i < 8; i++)
+        fill_day(e, 0); /* a merge is due */
+    t_faultfs_flip(f, "/e/files/00000002.t", 100, 1);
+    assert_int_equal(compact(e, 1, 1, 9, &r, &err), 0);
+    assert_int_equal(r.n_files, 1);
+    assert_int_equal(n_files_of(e, 0), 8); /* the merge has failed */
+    assert_int_equal(n_files_of(e, 9), 1);
+    assert_int_equal(compact(e, 0, 1, 9, &r, &err), TS_ECORRUPT);
+    assert_int_equal(compact(e, 0, 0, 9, &r, &err), TS_ECORRUPT);
+    assert_int_equal(close_rc(e, f), 0);
+    t_faultfs_free(f);
+}
+
 /* A power cut at any call: nothing is lost, and a later request goes on with the same level. */
 static void test_compact_range__survives_power_cuts(void **state)
 {
@@ -263,6 +318,8 @@ int main(void)
         cmocka_unit_test(test_compact_range__wrong_levels_and_ranges_are_refused),
         cmocka_unit_test(test_compact_range__memory_of_a_level_is_counted),
         cmocka_unit_test(test_compact_range__can_be_stopped),
+        cmocka_unit_test(test_compact_range__requests_exclude_each_other),
+        cmocka_unit_test(test_compact_range__damage_of_other_times_is_no_error),
         cmocka_unit_test(test_compact_range__survives_power_cuts),
     };
     ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* power cuts are expected here */

@@ -23,7 +23,8 @@ enum file_off {
     Q_MAX_BYTES = 16,
     Q_CUTOFF_MS = 24,
     Q_CRC = 32, /* of bytes 0 to 31 */
-    Q_BYTES = 36
+    Q_BYTES = 36,
+    Q_MOST_BYTES = 4096 /* of any version */
 };
 
 static int64_t mono_ms(void)
@@ -36,13 +37,16 @@ static int64_t mono_ms(void)
 static int decode(const char *path, const uint8_t *b, size_t n, struct sto_quota_file *out,
                   struct ts_error *err)
 {
-    if (n != Q_BYTES || memcmp(b, MAGIC, Q_VERSION) != 0 || ts_ld32(b + Q_CRC) != ts_crc32c(0, b, Q_CRC))
+    bool is_ours = n >= Q_FLAGS && memcmp(b, MAGIC, Q_VERSION) == 0;
+    bool whole = is_ours && n == Q_BYTES && ts_ld32(b + Q_CRC) == ts_crc32c(0, b, Q_CRC);
+    /* another version may have another length, so its checksum may lie elsewhere */
+    if (is_ours && ts_ld32(b + Q_VERSION) > VERSION && (whole || n != Q_BYTES))
+        return ts_error_set(err, TS_EVERSION, "%s: version %u, this program knows %u", path,
+                            ts_ld32(b + Q_VERSION), VERSION);
+    if (!whole || ts_ld32(b + Q_VERSION) != VERSION)
         return ts_error_set(
             err, TS_ECORRUPT,
             "%s is damaged; tsd fsck --repair sets it aside, so that max_bytes can be set again", path);
-    if (ts_ld32(b + Q_VERSION) != VERSION)
-        return ts_error_set(err, TS_EVERSION, "%s: version %u, this program knows %u", path,
-                            ts_ld32(b + Q_VERSION), VERSION);
     *out = (struct sto_quota_file){.is_set = ts_ld32(b + Q_FLAGS) & IS_SET,
                                    .max_bytes = ts_ld64(b + Q_MAX_BYTES),
                                    .cutoff_ms = (int64_t)ts_ld64(b + Q_CUTOFF_MS)};
@@ -54,7 +58,7 @@ int sto_quota_read(const struct ts_fs *fs, const char *dir, struct sto_quota_fil
     char *path = ts_fs_join(dir, STO_QUOTA_NAME), *p = NULL;
     size_t n = 0;
     *out = (struct sto_quota_file){.cutoff_ms = STO_MIN_TS_MS};
-    int rc = ts_fs_read_small(fs, path, Q_BYTES + 1, &p, &n, err);
+    int rc = ts_fs_read_small(fs, path, Q_MOST_BYTES, &p, &n, err);
     if (rc == 1)
         rc = decode(path, (const uint8_t *)p, n, out, err);
     ts_free(p);
@@ -155,15 +159,15 @@ int sto_quota_set(struct sto_quota *q, bool is_set, uint64_t max_bytes, struct t
     return rc;
 }
 
-int sto_quota_raise(struct sto_quota *q, int64_t cutoff_ms, struct ts_error *err)
+int sto_quota_raise(struct sto_quota *q, int64_t cutoff_ms, uint64_t max_bytes, struct ts_error *err)
 {
     pthread_mutex_lock(&q->mu);
     struct sto_quota_file f = q->file;
-    bool higher = cutoff_ms > f.cutoff_ms;
-    f.cutoff_ms = higher ? cutoff_ms : f.cutoff_ms;
-    int rc = higher ? put_in_force(q, &f, err) : 0;
+    bool rises = cutoff_ms > f.cutoff_ms && sto_quota_max_bytes(q) == max_bytes;
+    f.cutoff_ms = cutoff_ms;
+    int rc = rises ? put_in_force(q, &f, err) : 0;
     pthread_mutex_unlock(&q->mu);
-    return rc;
+    return rc < 0 ? rc : rises;
 }
 
 int sto_quota_clear(struct sto_quota *q, struct ts_error *err)

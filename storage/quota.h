@@ -75,9 +75,15 @@ int64_t sto_quota_held_ms(const struct sto_quota *q);
  * @return 0; TS_ENOSPC, TS_EIO: the former limit is in force. Blocks: a sync
  */
 int sto_quota_set(struct sto_quota *q, bool is_set, uint64_t max_bytes, struct ts_error *err);
-/** Raise the cutoff; a lower one than the present one is ignored. On disk and in force when 0 is returned; errors as sto_quota_set. Blocks: a
- * sync. */
-int sto_quota_raise(struct sto_quota *q, int64_t cutoff_ms, struct ts_error *err);
+/**
+ * Raise the cutoff because of a limit.
+ *
+ * @param max_bytes  limit that it was chosen for: somebody may have set another one meanwhile, for which nothing must be removed
+ * @return 1; 0: the limit is another one by now, or the cutoff is as high already, and nothing changes; errors as sto_quota_set
+ *
+ * On disk and in force when 1 is returned. Blocks: a sync
+ */
+int sto_quota_raise(struct sto_quota *q, int64_t cutoff_ms, uint64_t max_bytes, struct ts_error *err);
 /** There is no limit any more, and nothing before the cutoff can reappear: clear it. Does nothing if there is a limit by now. Errors as
  * sto_quota_set. */
 int sto_quota_clear(struct sto_quota *q, struct ts_error *err);

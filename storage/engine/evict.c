@@ -112,7 +112,9 @@ static int raise_cutoff(struct sto_engine *e, const struct sto_evict_pick *p, ui
 {
     if (e->opts.remote)
         return sto_ship__drop_before(e, p->cutoff_ms, err);
-    TS_TRY(sto_quota_raise(e->owner.quota, p->cutoff_ms, err));
+    int rc = sto_quota_raise(e->owner.quota, p->cutoff_ms, max_bytes, err);
+    if (rc <= 0)
+        return rc;
     struct ts_civil c = ts_civil_from_ms(NULL, p->cutoff_ms);
     atomic_fetch_add_explicit(&e->evict.n_cutoffs, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&e->evict.freed_bytes, p->freed_bytes, memory_order_relaxed);

@@ -306,6 +306,50 @@ static void test_store_quota__a_damaged_file_is_noticed(void **state)
     end(&l);
 }
 
+/* A file of a later version, of whatever length, is not damaged: a repair must not set it aside. */
+static void test_store_quota__a_later_version_is_not_damage(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = {20, 44, 300};
+    struct life l;
+    struct sto_quota_file file;
+    begin(&l, LIMIT, 0);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        uint8_t *b = ts_xcalloc(lengths[i], 1);
+        struct ts_error err = {0};
+        memcpy(b, "TSDQUOTA\2", 9);
+        t_faultfs_put(l.f, "/db/QUOTA", b, lengths[i]);
+        assert_int_equal(sto_quota_read(t_faultfs_fs(l.f), "/db", &file, &err), TS_EVERSION);
+        b[8] = 1;
+        t_faultfs_put(l.f, "/db/QUOTA", b, lengths[i]);
+        assert_int_equal(sto_quota_read(t_faultfs_fs(l.f), "/db", &file, &err), TS_ECORRUPT);
+        ts_free(b);
+    }
+    end(&l);
+}
+
+/* Somebody raises or removes the limit while a cutoff is chosen for the former one: it is not taken. */
+static void test_store_quota__a_cutoff_is_that_of_its_limit(void **state)
+{
+    (void)state;
+    struct life l;
+    struct sto_quota q;
+    struct ts_error err = {0};
+    begin(&l, 0, 0);
+    assert_int_equal(sto_quota_open(&q, t_faultfs_fs(l.f), "/db", 0, 0, &err), 0);
+    assert_int_equal(sto_quota_set(&q, true, 2000, &err), 0);
+    assert_int_equal(sto_quota_raise(&q, T0, 1000, &err), 0);
+    assert_int_equal(sto_quota_cutoff_ms(&q), STO_MIN_TS_MS);
+    assert_int_equal(sto_quota_raise(&q, T0, 2000, &err), 1);
+    assert_int_equal(sto_quota_raise(&q, T0 - DAY, 2000, &err), 0);
+    assert_int_equal(sto_quota_cutoff_ms(&q), T0);
+    assert_int_equal(sto_quota_set(&q, true, 0, &err), 0);
+    assert_int_equal(sto_quota_raise(&q, T0 + DAY, 2000, &err), 0);
+    assert_int_equal(sto_quota_cutoff_ms(&q), T0);
+    sto_quota_close(&q);
+    end(&l);
+}
+
 /* The power goes at each write while points are removed: afterwards the cutoff is the former one or the new one, and answers are those of the
  * cutoff. */
 static void test_store_quota__no_crash_brings_anything_back(void **state)
@@ -360,6 +404,8 @@ int main(void)
         CASE(test_store_quota__without_a_limit_old_points_are_taken_again),
         CASE(test_store_quota__what_cannot_be_kept_is_refused),
         CASE(test_store_quota__a_damaged_file_is_noticed),
+        CASE(test_store_quota__a_later_version_is_not_damage),
+        CASE(test_store_quota__a_cutoff_is_that_of_its_limit),
         CASE(test_store_quota__no_crash_brings_anything_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,6 +82,8 @@ def rollup_queries(d, when):
            d.api("/api/query?start=%d&end=%d&tsuid=sum:1h-sum:%s" % (T0, T0 + H, plain[0]["tsuids"][0]))})
     check(when + ": nothing shows in suggest", ["r.m", "r.pre", "r.raw"],
           [x for x in d.api("/api/suggest?type=metrics&max=100") if x[0] == "r" and x != "r.http"])
+    check(when + ": nor by the mark of its names", ([], []),
+          (d.api("/api/suggest?type=metrics&q=%01"), d.api("/api/tsd/names?kind=metric&q=%01r")["names"]))
 
 
 def rollup_http(d):

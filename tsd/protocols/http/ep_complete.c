@@ -279,6 +279,8 @@ static int complete_exists(struct complete *c, struct sto_snap *snap, uint32_t m
 static int complete_candidates(struct complete *c, struct sto_snap *snap, struct candidates *f, size_t want,
                                bool all, struct ts_error *err)
 {
+    if (c->kind == STO_UID_METRIC && sto_name_internal(c->q))
+        return 0;
     if (all && qry_view_remote(&c->view))
         TS_TRY(qry_view_suggest(&c->view, c->kind, c->q, want, complete_each, c, err));
     else

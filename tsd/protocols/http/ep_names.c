@@ -49,7 +49,9 @@ static int suggest_write(struct tsd_job *job, enum sto_uid_kind kind, struct ts_
     struct ts_json json;
     qry_view_open(&view, tsd_job_req(job)->d->store, tsd_job_limit(job));
     struct suggest s = {.memory = view.memory, .printable = printable, .err = err};
-    int rc = qry_view_suggest(&view, kind, q, max, suggest_each, &s, err);
+    int rc = 0;
+    if (kind != STO_UID_METRIC || !sto_name_internal(q)) /* internal metrics are nobody's concern */
+        rc = qry_view_suggest(&view, kind, q, max, suggest_each, &s, err);
     rc = rc < 0 ? rc : s.rc;
     ts_buf_init(&text, 0);
     ts_json_init(&json, &text);

@@ -393,6 +393,60 @@ static void test_store_quota__no_crash_brings_anything_back(void **state)
     end(&l);
 }
 
+/* The power goes at each write after the limit was removed: what it had cut off stays away, in files and in memory, and then there is no cutoff any
+ * more. */
+static void test_store_quota__no_crash_brings_anything_back_without_a_limit(void **state)
+{
+    (void)state;
+    struct life l;
+    begin(&l, LIMIT, 0);
+    for (int64_t d = 1; d <= 100; d++) {
+        a_day(&l, d);
+        merge(&l);
+    }
+    int64_t cutoff_ms = look(l.st).cutoff_ms;
+    assert_true(cutoff_ms > T0);
+    put_at(l.st, 0, T0 + DAY, 5); /* beyond the cutoff, as those that were on their way when it rose */
+    flush_to(l.st, STO_LEVEL_FILES);
+    put_at(l.st, 0, T0 + 3 * DAY, 6);
+    assert_int_equal(set(l.st, 0), 0);
+    flush_to(l.st, STO_LEVEL_LOG);
+    kit_close(l.st);
+    struct t_faultfs *whole = l.f;
+    unsigned n_old = 0, n_new = 0;
+    bool fired = true;
+    for (uint64_t at = 1; fired; at++) {
+        l.f = t_faultfs_clone(whole, at);
+        l.st = open_limited(l.f, 0, 0);
+        t_faultfs_plan(l.f, (struct t_fault_plan){.ops = T_OP_WRITES, .at = at, .fault = T_FAULT_POWER});
+        for (int i = 0; i < 3; i++)
+            (void)sto_store_pump_merges(l.st, NULL);
+        fired = t_faultfs_fired(l.f);
+        (void)sto_close(l.st, NULL);
+        t_faultfs_reboot(l.f, T_KEEP_RANDOM);
+        l.st = open_limited(l.f, 0, 0);
+        int64_t is_ms = look(l.st).cutoff_ms;
+        assert_true(is_ms == cutoff_ms || is_ms == STO_MIN_TS_MS);
+        n_old += is_ms == cutoff_ms;
+        n_new += is_ms == STO_MIN_TS_MS;
+        for (int i = 0; i < 3; i++) {
+            expect(&l, cutoff_ms);
+            merge(&l);
+        }
+        expect(&l, cutoff_ms);
+        assert_int_equal(look(l.st).cutoff_ms, STO_MIN_TS_MS);
+        put_at(l.st, 0, T0 + 2 * DAY, 7);
+        flush_to(l.st, STO_LEVEL_COMPACT);
+        assert_int_equal(seen(l.st, 0).n, wanted(&l, cutoff_ms).n + 1);
+        kit_close(l.st);
+        t_faultfs_free(l.f);
+    }
+    assert_true(n_old > 5 && n_new > 0);
+    l.f = whole;
+    l.st = open_limited(l.f, 0, 0);
+    end(&l);
+}
+
 int main(void)
 {
     ts_log_set_level(TS_LOG_ERROR);
@@ -407,6 +461,7 @@ int main(void)
         CASE(test_store_quota__a_later_version_is_not_damage),
         CASE(test_store_quota__a_cutoff_is_that_of_its_limit),
         CASE(test_store_quota__no_crash_brings_anything_back),
+        CASE(test_store_quota__no_crash_brings_anything_back_without_a_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,7 +28,8 @@ struct sto_total_scan {
     uint8_t *hours;     /* [n_hours] 1: answered; counted */
     struct part *parts; /* by their first series; counted */
     size_t n_parts, cap_parts;
-    uint64_t least_gen;         /* of the files that are read: what is newer may delete from one */
+    /* of the files that are read: deletes that are newer may concern one, and cutoffs above this one, whatever deletes were applied to it */
+    uint64_t least_gen, least_file_gen;
     struct sto_sst_share share; /* memory of the cursor */
     size_t part, group;         /* position */
     int64_t as;                 /* what the group is */
@@ -84,6 +85,7 @@ static int add_part(struct sto_total_scan *s, struct sto_sst *sst, const struct 
 {
     const struct sto_sst_wear *w = sto_sst_wear(sst);
     uint64_t gen = sto_sst_info(sst)->gen_hi;
+    s->least_file_gen = gen < s->least_file_gen ? gen : s->least_file_gen;
     TS_TRY(ts_budget_grow(s->spec.memory, &s->parts, &s->cap_parts, s->n_parts + 1, sizeof *s->parts, err));
     s->parts[s->n_parts++] = (struct part){sst, t};
     gen = w->carried_gen > gen ? w->carried_gen : gen;
@@ -222,10 +224,10 @@ static int look_at_deletes(struct sto_total_scan *s, const struct sto_version *v
 static void look_at_cutoffs(struct sto_total_scan *s, const struct sto_version *v,
                             const struct sto_floors *floors, const roaring_bitmap_t *selected)
 {
-    if (v->cutoff_gen > s->least_gen)
+    if (v->cutoff_gen > s->least_file_gen)
         close_before(s, v->cutoff_ms);
     for (size_t i = 0; floors && i < floors->n; i++)
-        if (floors->at[i].gen > s->least_gen && roaring_bitmap_intersect(floors->at[i].series, selected))
+        if (floors->at[i].gen > s->least_file_gen && roaring_bitmap_intersect(floors->at[i].series, selected))
             close_before(s, floors->at[i].cutoff_ms);
 }
 
@@ -264,7 +266,7 @@ int sto_version_total_scan(const struct sto_version *v, const struct sto_floors 
     struct sto_total_scan *s = ts_xcalloc(1, sizeof *s);
     *out = NULL;
     s->spec = *spec;
-    s->least_gen = UINT64_MAX;
+    s->least_gen = s->least_file_gen = UINT64_MAX;
     s->share.tally.budget = spec->memory;
     s->hours = ts_budget_alloc(spec->memory, spec->n_hours, err);
     for (size_t h = 0; s->hours && h < spec->n_hours; h++)

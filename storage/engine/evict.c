@@ -242,8 +242,8 @@ int sto_engine_evicts(struct sto_engine *e, uint64_t max_bytes, struct sto_evict
     out->fixed_bytes = use.fixed_bytes;
     out->cutoff_ms = sto_quota_cutoff_ms(q);
     out->held_ms = sto_quota_held_ms(q);
-    uint64_t dead = use.files_bytes - sto_evict_left(use.files, use.n, out->cutoff_ms);
-    out->pending_bytes = dead;
+    uint64_t left = sto_evict_left(use.files, use.n, out->cutoff_ms); /* summaries may have come meanwhile */
+    out->pending_bytes = left < use.files_bytes ? use.files_bytes - left : 0;
     if (max_bytes && out->bytes > max_bytes) {
         struct sto_evict_pick p = pick(e, &use, max_bytes);
         out->next_ms = p.cutoff_ms > out->cutoff_ms ? p.cutoff_ms : STO_MIN_TS_MS;

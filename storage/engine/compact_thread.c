@@ -27,6 +27,7 @@ void sto_engine_compact_soon(struct sto_engine *e)
 
 void sto_engine_look_soon(struct sto_engine *e)
 {
+    atomic_store_explicit(&e->look_wanted, true, memory_order_relaxed); /* a merge that runs sees it, too */
     sto_compact__wake(e, false);
 }
 

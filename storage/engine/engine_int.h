@@ -252,7 +252,8 @@ struct sto_engine {
     struct sto_clock clock;       /* what retention thinks of the clock; the same */
     /* wall clock minus monotonic one, ms, when retention trusted it last; INT64_MIN = not yet. Written under compact_mu */
     _Atomic int64_t trusted_ahead_ms;
-    int64_t retention_ms; /* monotonic time when retention last looked at the files; the same */
+    int64_t retention_ms;     /* monotonic time when retention last looked at the files; the same */
+    _Atomic bool look_wanted; /* it is to look at once: rules or the limit of bytes have changed (relaxed) */
     struct sto_keep
         *raised_keep;      /* rules by which the floors were raised last; NULL = not in this run; the same */
     int32_t raised_hour;   /* and the hour up to which; the same */

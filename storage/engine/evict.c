@@ -211,7 +211,7 @@ void sto_evict__end(struct sto_engine *e)
 void sto_evict__wear(struct sto_engine *e, const struct sto_version *v, struct sto_pick_wear *out)
 {
     bool over = atomic_load_explicit(&e->evict.is_over, memory_order_relaxed);
-    for (size_t i = 0; sto_evict__is_on(e) && i < v->n_ssts; i++) {
+    for (size_t i = 0; over && sto_evict__is_on(e) && i < v->n_ssts; i++) {
         const struct sto_sst_info *f = sto_sst_info(v->ssts[i]);
         if (!f->n_points || sto_sst_broken(v->ssts[i]) || f->gen_hi >= v->cutoff_gen ||
             f->min_ms >= v->cutoff_ms)
@@ -220,9 +220,8 @@ void sto_evict__wear(struct sto_engine *e, const struct sto_version *v, struct s
                           ? 1
                           : (double)(v->cutoff_ms - f->min_ms) / ((double)(f->max_ms - f->min_ms) + 1);
         uint64_t n_dead = out[i].n_dead + (uint64_t)((double)f->n_points * part);
-        int64_t since_ms = over ? 0 : ts_clock_ms(); /* 0: long enough ago to be written at once */
         out[i].n_dead = n_dead < f->n_points ? n_dead : f->n_points;
-        out[i].since_ms = since_ms < out[i].since_ms ? since_ms : out[i].since_ms;
+        out[i].since_ms = 0; /* long enough ago to be written at once */
     }
 }
 

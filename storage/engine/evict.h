@@ -5,7 +5,7 @@
  *
  * What counts are the files of the present version and everything in the data folder but what is being written: outputs of a merge count when
  * they replace its inputs, a bulk load when it is handed over. Files that the limit has cut through are written again while the store
- * exceeds it, or once a quarter of them is cut off.
+ * exceeds it, else as those that the cutoff of retention_days passes (expire_cut.h).
  *
  * With a remote store nothing is hidden: files go whose points it has acknowledged, the oldest first.
  *

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "storage/engine/evict.h"
+#include "storage/engine/expire_cut.h"
 #include "storage/engine/output.h"
 #include "storage/engine/reserve.h"
 
@@ -292,18 +293,50 @@ size_t sto_expire__choose(struct sto_engine *e, const struct sto_version *v, uin
     return n;
 }
 
+/* How many points of a file are hidden while others stay; counted again when the floors or the cutoff have risen. */
+static uint64_t n_cut(struct sto_sst *sst, const struct sto_cut_by *by)
+{
+    struct sto_sst_wear *w = sto_sst_wear(sst);
+    uint64_t epoch = by->floors ? by->floors->epoch : 0;
+    if (w->cut_known && w->cut_epoch == epoch && w->cut_gen == by->cutoff_gen && w->cut_ms == by->cutoff_ms)
+        return w->n_cut;
+    w->n_cut = sto_expire_cut__points(sst, by);
+    w->cut_since_ms = !w->n_cut ? 0 : w->cut_since_ms ? w->cut_since_ms : ts_clock_ms();
+    w->cut_epoch = epoch;
+    w->cut_gen = by->cutoff_gen;
+    w->cut_ms = by->cutoff_ms;
+    w->cut_known = true;
+    return w->n_cut;
+}
+
+/* Add n points that have expired to the wear of a file. */
+static void wear_out(struct sto_pick_wear *out, const struct sto_sst_info *f, uint64_t n, int64_t since_ms)
+{
+    uint64_t n_dead = out->n_dead + n;
+    out->n_dead = n_dead < f->n_points ? n_dead : f->n_points;
+    out->n_expired = n;
+    out->since_ms = since_ms < out->since_ms ? since_ms : out->since_ms;
+}
+
 void sto_expire__look(struct sto_engine *e, const struct sto_version *v, struct sto_pick_wear *out)
 {
-    for (size_t i = 0; e->floors && i < v->n_ssts; i++) {
+    const struct sto_cut_by by = {.floors = e->floors && e->floors->n ? e->floors : NULL,
+                                  .cutoff_ms = v->cutoff_ms,
+                                  .cutoff_gen = v->cutoff_gen,
+                                  .now_ms = ts_clock_ms()};
+    for (size_t i = 0; (by.floors || by.cutoff_gen) && i < v->n_ssts; i++) {
         struct sto_sst *sst = v->ssts[i];
-        if (sto_sst_broken(sst) || !n_below(sst, e->floors))
+        const struct sto_sst_info *f = sto_sst_info(sst);
+        const struct sto_sst_wear *w = sto_sst_wear(sst);
+        if (!f->n_points || sto_sst_broken(sst))
             continue;
-        uint64_t n_points = sto_sst_info(sst)->n_points, n_series = sto_sst_series(sst)->count;
-        double share = (double)sto_sst_wear(sst)->n_below / (double)n_series;
-        uint64_t n_dead = out[i].n_dead + (uint64_t)(share * (double)n_points);
-        out[i].n_dead = n_dead < n_points ? n_dead : n_points;
-        if (sto_sst_wear(sst)->below_since_ms < out[i].since_ms)
-            out[i].since_ms = sto_sst_wear(sst)->below_since_ms;
+        if (n_cut(sst, &by)) /* those of series that have expired in it as a whole are among them */
+            wear_out(&out[i], f, w->n_cut, w->cut_since_ms);
+        else if (by.floors && n_below(sst, by.floors))
+            wear_out(
+                &out[i], f,
+                (uint64_t)((double)w->n_below / (double)sto_sst_series(sst)->count * (double)f->n_points),
+                w->below_since_ms);
     }
     sto_evict__wear(e, v, out);
 }

@@ -6,8 +6,8 @@
  *
  *   rules, catalog, clock -> floors, an hour behind -> DIR/FLOORS -> merges leave out rows; files that have nothing else are removed
  *
- * A file in which every series has expired is removed as it is; one in which a quarter of the series have is written again as a file that
- * deletes have worn (wear.h). Nothing is removed while the clock is not trusted (retention.h), nor with a remote store, whose copy of the
+ * A file in which every series has expired is removed as it is; one of which a quarter has is written again before all other merges (expire_cut.h,
+ * pick_deleted.c). Nothing is removed while the clock is not trusted (retention.h), nor with a remote store, whose copy of the
  * points is hidden by the rules alone.
  *
  * Threads    compact_mu held, but for keep: any

@@ -22,6 +22,7 @@
 #include "base/time.h"
 #include "storage/engine/evict.h"
 #include "storage/engine/expire.h"
+#include "storage/engine/expire_cut.h"
 #include "storage/engine/output.h"
 #include "storage/engine/reserve.h"
 #include "storage/engine/ship.h"
@@ -284,28 +285,44 @@ static bool cuts_rows(const struct sto_version *v, const struct sto_sst_info *f,
     return f->n_points && f->min_ms < least_ms && (f->gen_hi >= v->cutoff_gen || least_ms > v->cutoff_ms);
 }
 
+/* What a choice of files depends on. */
+struct choice {
+    uint64_t
+        merge_gen; /* the cutoff concerns files of an interrupted merge, which have generations up to this one */
+    int64_t before_ms; /* first time that is kept of any series */
+    int64_t least_ms;  /* the cutoff of the limit of bytes */
+    int64_t now_ms;    /* wall clock; INT64_MIN: time cuts through no file */
+};
+
+/* Must the cutoff rise, which it does once an hour, for a file that time cuts through and that stays for long? */
+static bool cuts_through(const struct sto_version *v, const struct sto_sst_info *f, const struct choice *c)
+{
+    return c->now_ms != INT64_MIN && f->n_points && f->min_ms < c->before_ms && f->max_ms >= c->before_ms &&
+           (f->gen_hi >= v->cutoff_gen || sto_hour(c->before_ms) > sto_hour(v->cutoff_ms)) &&
+           !sto_expire_cut__waits(f, c->before_ms, c->now_ms);
+}
+
 /* Choose the files to remove, and the cutoff that must be in force when they are removed: it concerns all files of v, and those
- * of an interrupted merge, which have generations up to merge_gen. least_ms: the cutoff of the limit of bytes. Returns the number of files to
- * remove. */
-static size_t choose(const struct sto_version *v, uint64_t merge_gen, int64_t before_ms, int64_t least_ms,
-                     uint64_t *gone, struct sto_output *out)
+ * of an interrupted merge. Returns the number of files to remove. */
+static size_t choose(const struct sto_version *v, const struct choice *c, uint64_t *gone,
+                     struct sto_output *out)
 {
     /* The clock was set back, or retention was extended: one cutoff can't express both. As long as the old
      * cutoff is needed, only files that it covers are removed. */
-    bool stays = v->cutoff_gen && before_ms < v->cutoff_ms && is_needed(out->e, v);
-    uint64_t gen = v->cutoff_gen > merge_gen ? v->cutoff_gen : merge_gen + 1;
+    bool stays = v->cutoff_gen && c->before_ms < v->cutoff_ms && is_needed(out->e, v);
+    uint64_t gen = v->cutoff_gen > c->merge_gen ? v->cutoff_gen : c->merge_gen + 1;
     size_t n = 0, n_new = 0;
     for (size_t i = 0; i < v->n_ssts; i++) {
         const struct sto_sst_info *f = sto_sst_info(v->ssts[i]);
         gen = f->gen_hi >= gen ? f->gen_hi + 1 : gen;
-        n_new += !stays && cuts_rows(v, f, least_ms);
-        if ((!is_cut_off(v, f) && (stays || !is_expired(f, before_ms))) ||
+        n_new += !stays && (cuts_rows(v, f, c->least_ms) || cuts_through(v, f, c));
+        if ((!is_cut_off(v, f) && (stays || !is_expired(f, c->before_ms))) ||
             sto_output__is_taken(out->e, f->file_no))
             continue;
         n_new += !is_cut_off(v, f);
         gone[n++] = f->file_no;
     }
-    out->cutoff_ms = n_new ? before_ms : 0;
+    out->cutoff_ms = n_new ? c->before_ms : 0;
     out->cutoff_gen = n_new ? gen : 0;
     return n;
 }
@@ -316,9 +333,11 @@ static size_t choose_all(struct sto_engine *e, const struct sto_version *v, uint
                          uint64_t *gone, struct sto_output *out)
 {
     struct sto_keep *keep = sto_expire__keep(e);
-    int64_t least_ms = sto_keep_least_ms(keep);
-    int64_t before_ms = at_ms == INT64_MIN ? least_ms : sto_keep_first_ms(keep, at_ms);
-    size_t n = before_ms > STO_MIN_TS_MS ? choose(v, merge_gen, before_ms, least_ms, gone, out) : 0;
+    struct choice c = {.merge_gen = merge_gen,
+                       .least_ms = sto_keep_least_ms(keep),
+                       .now_ms = e->opts.remote ? INT64_MIN : at_ms};
+    c.before_ms = at_ms == INT64_MIN ? c.least_ms : sto_keep_first_ms(keep, at_ms);
+    size_t n = c.before_ms > STO_MIN_TS_MS ? choose(v, &c, gone, out) : 0;
     sto_keep_unref(keep);
     if (e->opts.remote || at_ms == INT64_MIN)
         return n; /* it has what would be removed here, and rules that keep points longer would show it again */
@@ -343,6 +362,7 @@ int sto_retention__drop(struct sto_engine *e, struct ts_error *err)
 {
     int64_t wall_ms = ts_clock_ms(), now = mono_ms();
     e->retention_ms = now;
+    atomic_store_explicit(&e->look_wanted, false, memory_order_relaxed);
     bool expires = needs_clock(e);
     if (!expires && !(e->floors && e->floors->n) && !sto_evict__is_on(e))
         return 0;
@@ -379,5 +399,6 @@ int sto_retention__drop(struct sto_engine *e, struct ts_error *err)
 
 int sto_retention__drop_again(struct sto_engine *e, struct ts_error *err)
 {
-    return mono_ms() - e->retention_ms < AGAIN_MS ? 0 : sto_retention__drop(e, err);
+    bool asked = atomic_load_explicit(&e->look_wanted, memory_order_relaxed);
+    return !asked && mono_ms() - e->retention_ms < AGAIN_MS ? 0 : sto_retention__drop(e, err);
 }

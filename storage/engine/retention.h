@@ -37,7 +37,8 @@ void sto_retention__begin(struct sto_engine *e);
 /** Remove files that hold nothing but expired points. Inputs of the running merge stay until it ends; their
  * expired points are permanently removed all the same. compact_mu held. Errors as sto_output__commit. */
 int sto_retention__drop(struct sto_engine *e, struct ts_error *err);
-/** The same if the last call of either function was a minute ago: for callers that hold compact_mu for long. */
+/** The same if the last call of either function was a minute ago, or sto_engine_look_soon was called since: for callers that hold compact_mu for
+ * long. */
 int sto_retention__drop_again(struct sto_engine *e, struct ts_error *err);
 /** Called when the store closes: save the time of the clocks. */
 void sto_retention__end(struct sto_engine *e);

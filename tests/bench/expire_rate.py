@@ -8,6 +8,7 @@ they are merged, so choose 150,000 points a day or more. TMPDIR has room for 10 
 
 usage: expire_rate.py [POINTS] [--rate N] [--series N] [--days N] [--max-bytes] [--compact] [--seconds N]"""
 import argparse
+import multiprocessing
 import os
 import random
 import sys
@@ -83,8 +84,8 @@ def load(d, opt):
     return n_steps * opt.series
 
 
-class Writer(threading.Thread):
-    """Puts so many points a second; what it puts is overwritten by later rounds."""
+class Writer(multiprocessing.get_context("fork").Process):
+    """Puts so many points a second; what it puts is overwritten by later rounds. A process of its own, so that it does not hold up the threads that measure."""
 
     def __init__(self, d, opt):
         super().__init__()
@@ -93,14 +94,15 @@ class Writer(threading.Thread):
         self.blobs = ["".join(["%s%d %d%s" % (h, NOW - 600 + b * per_blob + k, b * 7 + k, t) for k in range(per_blob) for h, t in zip(heads, tails)]).encode()
                       for b in range(BLOBS)]
         self.per_s = opt.rate / (per_blob * opt.series)
-        self.n_each, self.sock, self.n, self.end = per_blob * opt.series, d.connect(), 0, threading.Event()
+        self.n_each, self.sock = per_blob * opt.series, d.connect()
+        self.n, self.end = multiprocessing.Value("q", 0), multiprocessing.Event()
 
     def run(self):
         due, k = time.monotonic(), 0
         while not self.end.is_set():
             time.sleep(max(0, due - time.monotonic()))
             self.sock.sendall(self.blobs[k % BLOBS])
-            self.n, k, due = self.n + self.n_each, k + 1, max(due + 1 / self.per_s, time.monotonic() - 1)
+            self.n.value, k, due = self.n.value + self.n_each, k + 1, max(due + 1 / self.per_s, time.monotonic() - 1)
 
 
 def left_bytes(d, opt):
@@ -172,7 +174,7 @@ def main():
         writer.sock.close()
         s.close()
         print("freed_s=%s written=%d file_bytes=%d newer_before=%d newer_after=%d load_average=%.2f"
-              % ("%.1f" % freed if freed is not None else "never", writer.n, files_bytes(d), newer, n_points(d, half + DAY), os.getloadavg()[0]), flush=True)
+              % ("%.1f" % freed if freed is not None else "never", writer.n.value, files_bytes(d), newer, n_points(d, half + DAY), os.getloadavg()[0]), flush=True)
 
 
 main()

@@ -153,6 +153,12 @@ struct sto_sst_wear {
         floors_epoch; /* of the floors of retention that n_below was computed with (expire.c); 0 = none */
     uint64_t n_below; /* series of which it has nothing that these floors do not hide */
     int64_t below_since_ms; /* when there was one first, wall clock; 0 = there is none */
+    uint64_t n_cut;         /* points that retention hides while others of the file stay (expire_cut.h), */
+    int64_t cut_since_ms;   /* since when, wall clock; 0 = there are none */
+    uint64_t cut_epoch;     /* of the floors that n_cut was computed with */
+    uint64_t cut_gen;       /* and the cutoff: its generation */
+    int64_t cut_ms;         /* and its time */
+    bool cut_known;         /* n_cut was computed */
 };
 /** The state of deletes; never NULL. wear.c and expire.c alone change the members that are not from the footer. */
 struct sto_sst_wear *sto_sst_wear(struct sto_sst *sst);

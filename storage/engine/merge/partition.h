@@ -35,7 +35,7 @@
 #define STO_JOINED_BYTES   (256u << 20) /* largest size of a joined window */
 #define STO_OUTPUT_BYTES   (1ull << 30) /* files are cut by key at this size */
 #define STO_DAY_BYTES      (4 * STO_OUTPUT_BYTES) /* a larger day does not become one run when it is over */
-#define STO_WORN_SHARE     4u               /* a run is written anew when 1/4 of its points is deleted, */
+#define STO_WORN_SHARE     4u /* a run is written anew when 1/4 of its points is deleted or has expired, */
 #define STO_WORN_AGE_MS    (30 * TS_DAY_MS) /* or so long after the first delete */
 #define STO_OVER_AGE_MS    (3 * TS_HOUR_MS) /* this long after the end of a day its files are joined, */
 #define STO_OVER_BYTES     (512u << 10)     /* all of them only if it has so many bytes */
@@ -107,10 +107,11 @@ struct sto_pick {
 };
 /* What a pick knows of a file besides its description: how much of it deletes have removed, and how it is compressed. */
 struct sto_pick_wear {
-    uint64_t n_dead;  /* points that were deleted since it was written, an estimate */
-    int64_t since_ms; /* when the oldest of these deletes was written; INT64_MAX = there was none */
-    bool done;        /* a file of tombstones that delete nothing any more */
-    uint8_t level;    /* of zstd; 0 = the usual one */
+    uint64_t n_dead;    /* points that were deleted since it was written, or have expired, an estimate */
+    uint64_t n_expired; /* those of them for which it is written again at once, before all other merges */
+    int64_t since_ms;   /* when the oldest of these deletes was written; INT64_MAX = there was none */
+    bool done;          /* a file of tombstones that delete nothing any more */
+    uint8_t level;      /* of zstd; 0 = the usual one */
 };
 /* Files that are to be compressed with a level. */
 struct sto_pick_range {

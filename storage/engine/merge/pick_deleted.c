@@ -2,7 +2,8 @@
  * pick_deleted.c - which files to write again because of deletes, and which files of tombstones to merge.
  *
  * A join leaves out what was deleted, so a worn run that a join will write waits for it: it would be written twice. It does
- * not wait if the join is due later than STO_WORN_AGE_MS after the first delete, or when the disk is full.
+ * not wait if the join is due later than STO_WORN_AGE_MS after the first delete, or when the disk is full. What has expired waits for
+ * nothing, since retention says when space is free.
  *
  * Not here   all other rules (pick_rules.c), how much was deleted (wear.c)
  */
@@ -44,12 +45,37 @@ static bool is_worn(struct sto_pick__picker *p, const struct sto_pick__run *r)
     return due <= p->opts->now_ms || due - STO_WORN_AGE_MS > since_ms;
 }
 
+static void take_run(struct sto_pick__picker *p, size_t i, struct sto_pick *out)
+{
+    sto_pick__choose_only(p, i, i + 1);
+    sto_pick__take(p, STO_PICK_WORN, p->runs[i].w, STO_PICK__CUT_NOT, out);
+}
+
+static bool is_expired(const struct sto_pick__picker *p, const struct sto_pick__run *r)
+{
+    uint64_t n_points = 0, n_expired = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        n_points += p->files[p->order[r->at + i]].n_points;
+        n_expired += p->opts->wear[p->order[r->at + i]].n_expired;
+    }
+    return n_expired && n_expired >= n_points / STO_WORN_SHARE;
+}
+
+bool sto_pick__expired(struct sto_pick__picker *p, struct sto_pick *out)
+{
+    for (size_t i = 0; p->opts->wear && i < p->n_runs; i++)
+        if (!p->runs[i].skip && is_expired(p, &p->runs[i])) {
+            take_run(p, i, out);
+            return true;
+        }
+    return false;
+}
+
 bool sto_pick__worn(struct sto_pick__picker *p, struct sto_pick *out)
 {
     for (size_t i = 0; p->opts->wear && i < p->n_runs; i++)
         if (!p->runs[i].skip && is_worn(p, &p->runs[i])) {
-            sto_pick__choose_only(p, i, i + 1);
-            sto_pick__take(p, STO_PICK_WORN, p->runs[i].w, STO_PICK__CUT_NOT, out);
+            take_run(p, i, out);
             return true;
         }
     return false;

@@ -96,6 +96,8 @@ uint64_t sto_pick__bytes_around(struct sto_pick__picker *p, uint8_t levels, int6
 /** A run of which much was deleted, by itself: nothing can be in the way of that. false: there is none, or a
  * join comes anyway. */
 bool sto_pick__worn(struct sto_pick__picker *p, struct sto_pick *out);
+/** A run of which much has expired, by itself. It waits for no join, since its space was to be free by now. false: there is none. */
+bool sto_pick__expired(struct sto_pick__picker *p, struct sto_pick *out);
 /** A run of opts->range that has another level, by itself. */
 bool sto_pick__level(struct sto_pick__picker *p, struct sto_pick *out);
 /** Files of tombstones that are done, or enough of them for a merge. */

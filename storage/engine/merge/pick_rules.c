@@ -564,9 +564,10 @@ void sto_pick_next(const struct sto_sst_info *files, size_t n, const struct sto_
     if (opts->range)
         (void)sto_pick__level(&p, out);
     else
-        (void)((opts->full ? pick_full(&p, out) : pick_window(&p, out)) || pick_join(&p, STO_WINDOW_8, out) ||
-               pick_join(&p, STO_WINDOW_64, out) || pick_join_all(&p, out) ||
-               (opts->full && full_touched(&p, out)) || sto_pick__worn(&p, out) || sto_pick__tombs(&p, out));
+        (void)(sto_pick__expired(&p, out) || (opts->full ? pick_full(&p, out) : pick_window(&p, out)) ||
+               pick_join(&p, STO_WINDOW_8, out) || pick_join(&p, STO_WINDOW_64, out) ||
+               pick_join_all(&p, out) || (opts->full && full_touched(&p, out)) || sto_pick__worn(&p, out) ||
+               sto_pick__tombs(&p, out));
     out->n_looked = p.n_looked;
     sto_pick__release(&p);
 }

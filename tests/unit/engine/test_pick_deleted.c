@@ -117,6 +117,34 @@ static void test_pick_deleted__a_full_disk_and_a_failed_join_end_the_wait(void *
     assert_int_equal(picked(f, 1, 1, now, full), STO_PICK_WORN);
 }
 
+/* What has expired waits for no join, and comes before all other merges; it is written by itself. */
+static void test_pick_deleted__what_has_expired_does_not_wait(void **state)
+{
+    (void)state;
+    struct sto_sst_info f[4];
+    struct sto_pick_wear wear[4];
+    struct sto_pick p;
+    for (int64_t i = 0; i < 4; i++) {
+        f[i] = day_file((uint64_t)i + 1, FIRST + i, 1 << 20);
+        f[i].n_points = 100;
+        wear[i] = (struct sto_pick_wear){.since_ms = JOINS};
+    }
+    const struct sto_pick_opts opts = {.now_ms = JOINS, .wear = wear};
+    for (uint64_t n = 24; n <= 25; n++) { /* a quarter */
+        wear[2].n_dead = wear[2].n_expired = n;
+        sto_pick_next(f, 4, &opts, &p);
+        assert_int_equal(p.why, n < 25 ? STO_PICK_JOIN : STO_PICK_WORN);
+        assert_int_equal(p.n, n < 25 ? 4 : 1);
+        assert_int_equal(p.files[p.n - 1], n < 25 ? 3 : 2);
+        ts_free(p.files);
+    }
+    wear[2].n_dead = wear[2].n_expired = 0;
+    wear[1].n_dead = 50; /* deletes wait */
+    sto_pick_next(f, 4, &opts, &p);
+    assert_int_equal(p.why, STO_PICK_JOIN);
+    ts_free(p.files);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -125,6 +153,7 @@ int main(void)
         cmocka_unit_test(test_pick_deleted__the_wait_has_an_end),
         cmocka_unit_test(test_pick_deleted__what_is_never_joined_does_not_wait),
         cmocka_unit_test(test_pick_deleted__a_full_disk_and_a_failed_join_end_the_wait),
+        cmocka_unit_test(test_pick_deleted__what_has_expired_does_not_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

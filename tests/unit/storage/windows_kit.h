@@ -26,6 +26,14 @@ static inline void put_at(struct sto_store *st, unsigned series, int64_t ts_ms, 
                      0);
 }
 
+/* So many points of a series that a file with them and one other point is not written again when that one has expired. */
+#define KEPT_POINTS 9
+static inline void put_kept(struct sto_store *st, unsigned series, int64_t ts_ms)
+{
+    for (int64_t i = 0; i < KEPT_POINTS; i++)
+        put_at(st, series, ts_ms + i, 1);
+}
+
 static inline void flush_to(struct sto_store *st, enum sto_level level)
 {
     struct ts_error err = {0};

@@ -1,7 +1,8 @@
 /*
  * block_dec.c - decoding of blocks, whose bytes are not trusted even if the checksum is correct.
  *
- * Opening a block decodes the row table; the streams of the points are inflated when the first row is read.
+ * Opening a block decodes the row table; the streams of the points are inflated when the first row is read. The rows of many blocks differ in
+ * their keys and values only, above all where each has one point: then the parameters of all rows are kept once.
  *
  * Format     docs/FORMAT.md "Block"
  * Not here   streams (unpack.c), writing (block_enc.c)
@@ -14,29 +15,35 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-/* A row of the open block and the position of its points. */
+#define FAR (1ll << 33) /* more than any difference of keys */
+
+/* Parameters of a row of the open block and the position of its points. */
 struct dec_row {
-    struct sto_dec_row pub;
+    uint32_t n;                /* cells */
     uint32_t flags;            /* shared flags, shifted to their place in meta */
     uint32_t n_patches;        /* doubles in the list */
     uint8_t mode, exp;         /* enum sto_mode; exponent of the sequence */
     bool mixed, seconds;       /* each point has its own flags; offsets are seconds */
-    struct sto_seq t, v;       /* sequences; their member first is set when the block is inflated */
+    struct sto_seq t, v;       /* sequences; their member first is set by row_of */
     struct sto_unpack_pos pos; /* position of the offsets; the values follow */
 };
 
 struct sto_dec {
     /* memory of the decoder and all its buffers; must be the first member (memory_int.h) */
     struct sto_dec_memory memory;
-    struct dec_row *rows;            /* n_rows */
-    size_t rows_cap;                 /* bytes of rows */
-    int64_t *col;                    /* columns of the row table; first values */
-    size_t col_cap;                  /* bytes of col */
-    int64_t *t;                      /* offsets of one row */
-    size_t t_cap;                    /* bytes of t */
-    uint32_t n_rows, n_points;       /* of the open block; 0 = none */
-    struct sto_seq firsts[2];        /* of offsets and values */
+    struct sto_dec_row *keys;  /* n_rows */
+    size_t keys_cap;           /* bytes of keys */
+    struct dec_row *rows;      /* n_rows; one if the rows are alike */
+    size_t rows_cap;           /* bytes of rows */
+    bool alike;                /* all rows have the parameters of the first one, and as long residuals */
+    int64_t *col[2];           /* columns of the row table; once inflated, first offsets and first values */
+    size_t col_cap[2];         /* bytes of each */
+    int64_t *t;                /* offsets of one row */
+    size_t t_cap;              /* bytes of t */
+    uint32_t n_rows, n_points; /* of the open block; 0 = none */
+    struct sto_seq firsts[2];  /* of offsets and values */
     struct sto_unpack_pos firsts_at; /* where they begin */
+    struct sto_unpack_pos step;      /* of rows that are alike: what each takes */
     struct sto_unpack table, pack;   /* row table; cells */
     struct sto_zip zip;              /* inflates both */
 };
@@ -55,8 +62,10 @@ void sto_dec_free(struct sto_dec *d)
 {
     if (!d)
         return;
+    ts_free(d->keys);
     ts_free(d->rows);
-    ts_free(d->col);
+    ts_free(d->col[0]);
+    ts_free(d->col[1]);
     ts_free(d->t);
     sto_unpack__release(&d->table);
     sto_unpack__release(&d->pack);
@@ -96,7 +105,7 @@ const struct sto_dec_row *sto_dec_row_at(const struct sto_dec *d, uint32_t i)
 {
     if (i >= d->n_rows)
         TS_BUG("row %u of %u", i, d->n_rows);
-    return &d->rows[i].pub;
+    return &d->keys[i];
 }
 
 /* The part of a block before the row table. */
@@ -136,23 +145,23 @@ static bool flags_valid(uint32_t flags)
 }
 
 /* Set one part of the key of a row from its difference; false if it is out of range. */
-static bool set_key(struct dec_row *r, const struct sto_key *before, enum sto_col c, int64_t v)
+static bool set_key(struct sto_key *key, const struct sto_key *before, enum sto_col c, int64_t v)
 {
     int64_t x;
-    if (v < -(1ll << 33) || v > 1ll << 33)
+    if (v < -FAR || v > FAR)
         return false; /* so that nothing below overflows */
     switch (c) {
     case STO_COL_METRIC:
         x = before->metric + v;
-        r->pub.key.metric = (uint32_t)x;
+        key->metric = (uint32_t)x;
         return v >= 0 && x <= UINT32_MAX;
     case STO_COL_SERIES:
-        x = v + (r->pub.key.metric == before->metric ? before->series : 0);
-        r->pub.key.series = (uint32_t)x;
+        x = v + (key->metric == before->metric ? before->series : 0);
+        key->series = (uint32_t)x;
         return v >= 0 && x <= UINT32_MAX;
     default:
         x = before->hour + v;
-        r->pub.key.hour = (int32_t)x;
+        key->hour = (int32_t)x;
         return x == (int32_t)x;
     }
 }
@@ -163,7 +172,7 @@ static bool set_column(struct dec_row *r, enum sto_col c, int64_t v)
     struct sto_seq *s = c >= STO_COL_VCODEC ? &r->v : &r->t;
     switch (c) {
     case STO_COL_N:
-        r->pub.n = (uint32_t)v;
+        r->n = (uint32_t)v;
         return v >= 1 && v <= STO_BLOCK_MAX_POINTS;
     case STO_COL_FLAGS:
         r->mixed = v == STO_FLAGS_MIXED;
@@ -205,59 +214,131 @@ static bool set_column(struct dec_row *r, enum sto_col c, int64_t v)
     }
 }
 
-/* Columns that are equal in all rows, as most are, are set in one row, which is then copied. */
+/* Does every row have this value in a column? */
+static bool is_const(const struct sto_seq *col)
+{
+    return col->codec == STO_CODEC_CONST;
+}
+
+/* Columns that are equal in all rows, as most are, are set in one row, which is then copied unless the rows are alike. */
 static int copy_constant(struct sto_dec *d, const struct head *h)
 {
-    struct dec_row row = {.pub.key = h->key};
-    for (int c = STO_COL_HOUR + 1; c < STO_COLS; c++)
-        if (h->cols[c].codec == STO_CODEC_CONST && !set_column(&row, (enum sto_col)c, h->cols[c].first))
+    struct dec_row row = {0};
+    d->alike = true;
+    for (int c = STO_COL_HOUR + 1; c < STO_COLS; c++) {
+        d->alike &= is_const(&h->cols[c]);
+        if (is_const(&h->cols[c]) && !set_column(&row, (enum sto_col)c, h->cols[c].first))
             return TS_ECORRUPT;
-    for (uint32_t i = 0; i < h->n_rows; i++)
+    }
+    size_t n = d->alike ? 1 : h->n_rows;
+    TS_TRY(sto_dec_memory__grow(&d->memory, &d->rows, &d->rows_cap, n * sizeof *d->rows));
+    for (size_t i = 0; i < n; i++)
         d->rows[i] = row;
+    return 0;
+}
+
+/* Set the keys of a block of one metric, whose columns are decoded; false if they are out of range or descend. */
+static bool set_series(struct sto_dec *d, const struct head *h)
+{
+    const int64_t *s = d->col[0], *hr = d->col[1];
+    uint64_t series = h->key.series,
+             hour = (uint64_t)h->key.hour; /* wrap around if a difference is too large */
+    bool bad = false;
+    for (size_t i = 1; i < h->n_rows; i++) {
+        bad |= ((uint64_t)s[i] > FAR) | ((uint64_t)hr[i] + FAR > 2 * FAR) | ((s[i] == 0) & (hr[i] < 0));
+        series += (uint64_t)s[i];
+        hour += (uint64_t)hr[i];
+        bad |= (series > UINT32_MAX) | ((int64_t)hour != (int32_t)hour);
+        d->keys[i].key = (struct sto_key){h->key.metric, (uint32_t)series, (int32_t)hour};
+    }
+    return !bad;
+}
+
+/* Decode the first three columns. */
+static int read_keys(struct sto_dec *d, const struct head *h, struct sto_unpack_pos *pos)
+{
+    uint32_t n = (uint32_t)h->n_rows;
+    bool one_metric = is_const(&h->cols[STO_COL_METRIC]) && h->cols[STO_COL_METRIC].first == 0;
+    d->keys[0].key = h->key; /* what the columns say of the first row is not used */
+    if (one_metric) {
+        for (int c = STO_COL_METRIC; c <= STO_COL_HOUR; c++)
+            TS_TRY(sto_unpack__get(&d->table, pos, &h->cols[c], n, d->col[c == STO_COL_HOUR]));
+        return set_series(d, h) ? 0 : TS_ECORRUPT;
+    }
+    for (int c = STO_COL_METRIC; c <= STO_COL_HOUR; c++) {
+        TS_TRY(sto_unpack__get(&d->table, pos, &h->cols[c], n, d->col[0]));
+        for (uint32_t i = 1; i < n; i++)
+            if (!set_key(&d->keys[i].key, &d->keys[i - 1].key, (enum sto_col)c, d->col[0][i]))
+                return TS_ECORRUPT;
+    }
+    for (uint32_t i = 1; i < n; i++)
+        if (sto_key_cmp(&d->keys[i].key, &d->keys[i - 1].key) < 0)
+            return TS_ECORRUPT;
     return 0;
 }
 
 static int read_table(struct sto_dec *d, const struct head *h)
 {
-    TS_TRY(sto_dec_memory__grow(&d->memory, &d->rows, &d->rows_cap, h->n_rows * sizeof *d->rows));
-    TS_TRY(sto_dec_memory__grow(&d->memory, &d->col, &d->col_cap, h->n_rows * sizeof *d->col));
     struct sto_unpack_pos pos = {0};
+    TS_TRY(sto_dec_memory__grow(&d->memory, &d->keys, &d->keys_cap, h->n_rows * sizeof *d->keys));
+    for (int k = 0; k < 2; k++)
+        TS_TRY(sto_dec_memory__grow(&d->memory, &d->col[k], &d->col_cap[k], h->n_rows * sizeof *d->col[k]));
     TS_TRY(copy_constant(d, h));
-    for (int c = 0; c < STO_COLS; c++) {
-        if (c > STO_COL_HOUR && h->cols[c].codec == STO_CODEC_CONST)
+    TS_TRY(read_keys(d, h, &pos));
+    for (int c = STO_COL_HOUR + 1; c < STO_COLS; c++) {
+        if (is_const(&h->cols[c]))
             continue;
-        TS_TRY(sto_unpack__get(&d->table, &pos, &h->cols[c], (uint32_t)h->n_rows, d->col));
-        struct dec_row *r = d->rows;
-        bool ok = true;
-        if (c <= STO_COL_HOUR) /* the key of the first row is in the header */
-            for (uint32_t i = 1; i < h->n_rows && ok; i++)
-                ok = set_key(&r[i], &r[i - 1].pub.key, (enum sto_col)c, d->col[i]);
-        else
-            for (uint32_t i = 0; i < h->n_rows && ok; i++)
-                ok = set_column(&r[i], (enum sto_col)c, d->col[i]);
-        if (!ok)
-            return TS_ECORRUPT;
+        TS_TRY(sto_unpack__get(&d->table, &pos, &h->cols[c], (uint32_t)h->n_rows, d->col[0]));
+        for (uint32_t i = 0; i < h->n_rows; i++)
+            if (!set_column(&d->rows[i], (enum sto_col)c, d->col[0][i]))
+                return TS_ECORRUPT;
     }
+    for (uint32_t i = 0; i < h->n_rows; i++)
+        d->keys[i].n = d->rows[d->alike ? 0 : i].n;
     return sto_unpack__ends_at(&d->table, &pos) ? 0 : TS_ECORRUPT;
+}
+
+/* Are the parameters of a row valid? Then *pos is advanced past its points. */
+static bool place_row(struct dec_row *r, struct sto_unpack_pos *pos)
+{
+    r->pos = *pos;
+    if (!sto_seq__valid(&r->t) || !sto_seq__valid(&r->v) || r->n_patches > r->n ||
+        (r->n_patches && (!r->mixed || r->mode != STO_MODE_SCALED)) || !sto_unpack__skip(pos, &r->t, r->n) ||
+        !sto_unpack__skip(pos, &r->v, r->n))
+        return false;
+    if (r->mixed)
+        pos->byte += r->n * 2 + r->n_patches * 8;
+    return true;
+}
+
+/* What n rows take that are alike; false if it exceeds 32 bits. */
+static bool times(const struct sto_unpack_pos *one, uint64_t n, struct sto_unpack_pos *out)
+{
+    uint64_t most = (uint64_t)one->esc * n | (uint64_t)one->byte * n;
+    for (int k = 0; k < STO_SYM_CLASSES; k++) {
+        most |= (uint64_t)one->sym[k] * n;
+        out->sym[k] = (uint32_t)(one->sym[k] * n);
+    }
+    out->bit = one->bit * n;
+    out->esc = (uint32_t)(one->esc * n);
+    out->byte = (uint32_t)(one->byte * n);
+    return most <= UINT32_MAX;
 }
 
 /* Compute the position of the points of each row; check that all streams are used up. */
 static int place_rows(struct sto_dec *d, const struct head *h)
 {
     struct sto_unpack_pos pos = {0};
-    uint64_t points = 0;
-    for (uint32_t i = 0; i < h->n_rows; i++) {
-        struct dec_row *r = &d->rows[i];
-        uint32_t n = r->pub.n;
-        points += n;
-        r->pos = pos;
-        if (points > h->n_points || !sto_seq__valid(&r->t) || !sto_seq__valid(&r->v) || r->n_patches > n ||
-            (r->n_patches && (!r->mixed || r->mode != STO_MODE_SCALED)) ||
-            !sto_unpack__skip(&pos, &r->t, n) || !sto_unpack__skip(&pos, &r->v, n))
+    uint64_t points = 0, n = d->alike ? 1 : h->n_rows;
+    for (size_t i = 0; i < n; i++) {
+        points += d->rows[i].n;
+        if (points > h->n_points || !place_row(&d->rows[i], &pos))
             return TS_ECORRUPT;
-        if (r->mixed)
-            pos.byte += n * 2 + r->n_patches * 8;
-        if (i && sto_key_cmp(&r->pub.key, &d->rows[i - 1].pub.key) < 0)
+    }
+    if (d->alike) {
+        d->step = pos;
+        points *= h->n_rows;
+        if (!times(&d->step, h->n_rows, &pos))
             return TS_ECORRUPT;
     }
     d->firsts_at = pos;
@@ -312,11 +393,8 @@ static int inflate(struct sto_dec *d)
 {
     TS_TRY(sto_unpack__inflate(&d->pack, &d->zip, &d->memory));
     struct sto_unpack_pos pos = d->firsts_at;
-    for (int i = 0; i < 2; i++) {
-        TS_TRY(sto_unpack__get(&d->pack, &pos, &d->firsts[i], d->n_rows, d->col));
-        for (uint32_t j = 0; j < d->n_rows; j++)
-            *(i ? &d->rows[j].v.first : &d->rows[j].t.first) = d->col[j];
-    }
+    for (int i = 0; i < 2; i++)
+        TS_TRY(sto_unpack__get(&d->pack, &pos, &d->firsts[i], d->n_rows, d->col[i]));
     if (!sto_unpack__ends_at(&d->pack, &pos)) {
         d->pack.ready = false;
         return TS_ECORRUPT;
@@ -324,11 +402,22 @@ static int inflate(struct sto_dec *d)
     return 0;
 }
 
+/* A row of an inflated block. */
+static struct dec_row row_of(const struct sto_dec *d, uint32_t i)
+{
+    struct dec_row r = d->rows[d->alike ? 0 : i];
+    if (d->alike)
+        (void)times(&d->step, i, &r.pos);
+    r.t.first = d->col[0][i];
+    r.v.first = d->col[1][i];
+    return r;
+}
+
 /* Fast path for offsets with a constant step, the usual case. */
 static int get_steps(const struct dec_row *r, uint32_t *meta)
 {
     const struct sto_seq *t = &r->t;
-    uint32_t n = r->pub.n, scale = r->seconds ? 1000 : 1;
+    uint32_t n = r->n, scale = r->seconds ? 1000 : 1;
     int64_t last = (TS_HOUR_MS - 1) / scale;
     if (t->first < 0 || t->first > last || t->slope <= 0 || t->slope > last ||
         (n - 1) * t->slope > last - t->first)
@@ -352,7 +441,7 @@ static bool ascend_slowly(const int64_t *t, uint32_t n)
 static int get_offsets(struct sto_dec *d, const struct dec_row *r, struct sto_unpack_pos *pos, uint32_t *meta,
                        bool *out_repeats)
 {
-    uint32_t n = r->pub.n;
+    uint32_t n = r->n;
     if (r->t.codec == STO_CODEC_STEP && r->t.unit == 1)
         return get_steps(r, meta);
     TS_TRY(sto_dec_memory__grow(&d->memory, &d->t, &d->t_cap, n * sizeof *d->t));
@@ -374,9 +463,9 @@ static int get_offsets(struct sto_dec *d, const struct dec_row *r, struct sto_un
 /* Decode the flags of each point and adjust its value accordingly. */
 static int get_mixed(const struct sto_dec *d, const struct dec_row *r, uint32_t at, struct sto_cells *out)
 {
-    const uint8_t *flags = d->pack.out[STO_STREAM_BYTES] + at, *patch = flags + 2 * (size_t)r->pub.n;
+    const uint8_t *flags = d->pack.out[STO_STREAM_BYTES] + at, *patch = flags + 2 * (size_t)r->n;
     uint32_t n_raw = 0;
-    for (uint32_t i = 0; i < r->pub.n; i++) {
+    for (uint32_t i = 0; i < r->n; i++) {
         uint32_t f = (uint32_t)ts_ld16(flags + 2 * i) << STO_FLAGS_SHIFT;
         if (ts_ld16(flags + 2 * i) >= STO_FLAGS_MIXED || !flags_valid(f))
             return TS_ECORRUPT;
@@ -398,7 +487,7 @@ static int get_mixed(const struct sto_dec *d, const struct dec_row *r, uint32_t 
 static int check_repeats(const struct dec_row *r, const uint32_t *meta)
 {
     uint32_t ops = STO_META_OP_MASK;
-    for (uint32_t i = 0; i < r->pub.n; i++)
+    for (uint32_t i = 0; i < r->n; i++)
         ops &= meta[i];
     return sto_meta_op(ops) == STO_OP_KEEP ? 0 : TS_ECORRUPT;
 }
@@ -408,9 +497,9 @@ static int get_cells(struct sto_dec *d, const struct dec_row *r, struct sto_cell
     struct sto_unpack_pos pos = r->pos;
     bool repeats = false;
     TS_TRY(get_offsets(d, r, &pos, out->meta, &repeats));
-    TS_TRY(sto_unpack__get(&d->pack, &pos, &r->v, r->pub.n, out->m));
+    TS_TRY(sto_unpack__get(&d->pack, &pos, &r->v, r->n, out->m));
     if (r->mode == STO_MODE_BITS)
-        for (uint32_t i = 0; i < r->pub.n; i++)
+        for (uint32_t i = 0; i < r->n; i++)
             out->m[i] = sto_ordered_bits(out->m[i]);
     if (r->mixed)
         TS_TRY(get_mixed(d, r, r->pos.byte, out));
@@ -421,40 +510,62 @@ int sto_dec_cells(struct sto_dec *d, uint32_t i, struct sto_cells *out, struct t
 {
     if (i >= d->n_rows)
         TS_BUG("row %u of %u", i, d->n_rows);
-    const struct dec_row *r = &d->rows[i];
+    struct dec_row r;
     out->n = 0;
     d->memory.err = err;
-    sto_cells_reserve(out, r->pub.n);
+    sto_cells_reserve(out, d->keys[i].n);
     int rc = d->pack.ready ? 0 : inflate(d);
-    if (rc == 0)
-        rc = get_cells(d, r, out);
+    if (rc == 0) {
+        r = row_of(d, i);
+        rc = get_cells(d, &r, out);
+    }
     if (rc == TS_ELIMIT)
         return rc;
     if (rc < 0)
         return ts_error_set(
             err, rc, rc == TS_ENOMEM ? "no memory for the cells of a block" : "cells of row %u are malformed",
             i);
-    out->n = r->pub.n;
-    out->uniform = !r->mixed;
-    out->common = r->flags;
+    out->n = r.n;
+    out->uniform = !r.mixed;
+    out->common = r.flags;
     return 0;
 }
 
-/* Is the value of this row an integer that follows from the parameters of its sequence alone? */
+/* Is a row with these parameters an integer that is its first value? */
 static bool is_single(const struct dec_row *r)
 {
     unsigned op = sto_meta_op(r->flags);
-    return r->pub.n == 1 && !r->mixed && (op == STO_OP_PUT || op == STO_OP_ADD) &&
+    return r->n == 1 && !r->mixed && (op == STO_OP_PUT || op == STO_OP_ADD) &&
            sto_meta_kind(r->flags) == TS_NUM_INT && r->mode != STO_MODE_BITS && r->exp == 0 &&
            sto_codec__n_res(sto_codec__get(r->v.codec), 1) == 0 &&
-           sto_codec__n_res(sto_codec__get(r->t.codec), 1) == 0 && r->t.first >= 0 &&
-           r->t.first < (r->seconds ? TS_HOUR_MS / 1000 : TS_HOUR_MS);
+           sto_codec__n_res(sto_codec__get(r->t.codec), 1) == 0;
+}
+
+/* How many rows from row i are single points of its series before the hour end? Not the last one of the block, which the next block may go on with. */
+static uint32_t count_singles(const struct sto_dec *d, uint32_t i, int64_t end, uint32_t max)
+{
+    const struct sto_dec_row *k = d->keys + i;
+    const struct dec_row *r = d->rows + (d->alike ? 0 : i);
+    const int64_t *t = d->col[0] + i;
+    uint32_t n = 0;
+    max = max < d->n_rows - 1 - i ? max : d->n_rows - 1 - i;
+    if (d->alike && !is_single(r))
+        return 0;
+    for (; n < max; n++) {
+        if (k[n].key.series != k[0].key.series || k[n].key.metric != k[0].key.metric ||
+            k[n].key.hour >= end || sto_key_cmp(&k[n].key, &k[n + 1].key) == 0)
+            break;
+        const struct dec_row *row = d->alike ? r : r + n;
+        if (!(d->alike || is_single(row)) || t[n] < 0 ||
+            t[n] >= (row->seconds ? TS_HOUR_MS / 1000 : TS_HOUR_MS))
+            break;
+    }
+    return n;
 }
 
 int sto_dec_singles(struct sto_dec *d, uint32_t i, int64_t end, uint32_t max, struct sto_key *keys,
                     __int128 *sums, struct ts_error *err)
 {
-    uint32_t n = 0;
     d->memory.err = err;
     int rc = d->pack.ready ? 0 : inflate(d);
     if (rc == TS_ELIMIT)
@@ -463,14 +574,10 @@ int sto_dec_singles(struct sto_dec *d, uint32_t i, int64_t end, uint32_t max, st
         return ts_error_set(err, rc,
                             rc == TS_ENOMEM ? "no memory for the cells of a block"
                                             : "cells of a block are malformed");
-    for (; n < max && i + n + 1 < d->n_rows; n++) {
-        const struct dec_row *r = &d->rows[i + n], *next = r + 1;
-        if (r->pub.key.series != d->rows[i].pub.key.series ||
-            r->pub.key.metric != d->rows[i].pub.key.metric || r->pub.key.hour >= end ||
-            sto_key_cmp(&r->pub.key, &next->pub.key) == 0 || !is_single(r))
-            break;
-        keys[n] = r->pub.key;
-        sums[n] = r->v.first;
+    uint32_t n = count_singles(d, i, end, max);
+    for (uint32_t k = 0; k < n; k++) {
+        keys[k] = d->keys[i + k].key;
+        sums[k] = d->col[1][i + k];
     }
     return (int)n;
 }

@@ -72,6 +72,8 @@ struct qry_acc_ops {
     /* Add n >= 1 whole hours or days, of which only the numbers of points and their sums are known (as in struct qry_hour); integers or doubles. NULL: more is
      * needed. */
     void (*add_sums)(void *st, const int64_t *counts, const __int128 *sums, size_t n, bool is_int);
+    /* The same to n adjacent states, one to each; there is one if there is add_sums. */
+    void (*add_each)(void *states, const int64_t *counts, const __int128 *sums, size_t n, bool is_int);
     /* add_hour may be given the points of several series as one hour: neither their order nor first and last one matter */
     bool of_groups;
     /* Reserve memory for n more values, and for those of the state from (may be NULL), before they are added;

@@ -68,6 +68,17 @@ static void sum_add_sums(void *p, const int64_t *counts, const __int128 *sums, s
     }
 }
 
+static void sum_add_each(void *p, const int64_t *counts, const __int128 *sums, size_t n, bool is_int)
+{
+    struct sum_state *st = p;
+    for (size_t k = 0; k < n && is_int; k++) {
+        st[k].n += (uint64_t)counts[k];
+        st[k].i += sums[k];
+    }
+    for (size_t k = 0; k < n && !is_int; k++)
+        sum_add_sums(&st[k], counts + k, sums + k, 1, false);
+}
+
 static void sum_merge(void *p, const void *q)
 {
     struct sum_state *st = p;
@@ -126,8 +137,8 @@ static void sum_reset(void *p)
 #define SUM_ACC(done_fn)                                                                                     \
     {                                                                                                        \
         .state_bytes = sizeof(struct sum_state), .add_f64 = sum_add_f64, .add_i64 = sum_add_i64,             \
-        .add_hour = sum_add_hour, .needs_sum = true, .add_sums = sum_add_sums, .of_groups = true,            \
-        .merge = sum_merge, .done = done_fn, .reset = sum_reset                                              \
+        .add_hour = sum_add_hour, .needs_sum = true, .add_sums = sum_add_sums, .add_each = sum_add_each,     \
+        .of_groups = true, .merge = sum_merge, .done = done_fn, .reset = sum_reset                           \
     }
 const struct qry_acc_ops qry_acc_sum = SUM_ACC(sum_done);
 const struct qry_acc_ops qry_acc_avg = SUM_ACC(avg_done);

@@ -51,7 +51,7 @@ size_t qry_cells_find(const struct qry_cells *c, size_t from, int64_t t_ms);
  * Internal to the folder. */
 int qry_cells__cut(const struct ts_tz *tz, int64_t unit_ms, int64_t from_ms, int64_t to_ms,
                    struct qry_cells *out, struct ts_error *err);
-/** Append a cell, or a stretch of a cell. Errors as for qry_breakdown_cut. Internal to the folder. */
+/** Append a cell, or a stretch of a cell, unless that of the same cell before it goes on. Errors as for qry_breakdown_cut. Internal to the folder. */
 int qry_cells__add(struct qry_cells *c, struct qry_cell cell, struct ts_error *err);
 int qry_cells__stretch(struct qry_cells *c, int64_t start_ms, uint32_t cell, struct ts_error *err);
 /** End of stretch i. */

@@ -61,6 +61,8 @@ int qry_cells__add(struct qry_cells *c, struct qry_cell cell, struct ts_error *e
 
 int qry_cells__stretch(struct qry_cells *c, int64_t start_ms, uint32_t cell, struct ts_error *err)
 {
+    if (c->n_stretches && c->stretch[c->n_stretches - 1].cell == cell)
+        return 0; /* the clock was changed within it */
     TS_TRY(ts_budget_grow(c->budget->memory, &c->stretch, &c->cap_stretches, c->n_stretches + 1,
                           sizeof *c->stretch, err));
     c->stretch[c->n_stretches++] = (struct qry_stretch){start_ms, cell};

@@ -129,6 +129,23 @@ void *qry_cellset_state(struct qry_cellset *s, uint32_t group, size_t cell, stru
     return st;
 }
 
+size_t qry_cellset_row(struct qry_cellset *s, uint32_t group, size_t cell, void **out_first)
+{
+    const struct qry_page *last = s->last < s->n_slots ? s->slots[s->last] : NULL;
+    uint32_t no = (uint32_t)(cell / QRY_PAGE_CELLS);
+    if (!s->n_slots)
+        return 0;
+    if (!last || last->group != group || last->no != no)
+        s->last = find(s->slots, s->n_slots, group, no);
+    struct qry_page *p = s->slots[s->last];
+    unsigned k = cell % QRY_PAGE_CELLS;
+    if (!p || !(p->used >> k & 1))
+        return 0;
+    *out_first = p->states + (size_t)__builtin_popcount(p->used & ((1u << k) - 1)) * s->ops->state_bytes;
+    uint32_t gaps = ~(p->used >> k); /* the bits above those of the page are gaps but for k = 0 */
+    return gaps ? (size_t)__builtin_ctz(gaps) : QRY_PAGE_CELLS;
+}
+
 /* Join the states of a page with those of s: a state that s does not have yet is moved, others are merged. */
 static int join_page(struct qry_cellset *s, struct qry_page *from, struct ts_error *err)
 {

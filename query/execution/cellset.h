@@ -37,6 +37,8 @@ void qry_cellset_release(struct qry_cellset *s);
 /** Find the state of a cell or create an empty one; valid until the next call. NULL on error, with TS_ELIMIT
  * or TS_ENOMEM in err. Cost: O(1). */
 void *qry_cellset_state(struct qry_cellset *s, uint32_t group, size_t cell, struct ts_error *err);
+/** How many states that exist follow each other in memory from that of this cell on, each of the next cell; 0: it has none. Cost: as before. */
+size_t qry_cellset_row(struct qry_cellset *s, uint32_t group, size_t cell, void **out_first);
 /** Add all states of the set from, whose values are later, and empty it. TS_ELIMIT, TS_ENOMEM, errors of
  * qry_budget_look. */
 int qry_cellset_join(struct qry_cellset *s, struct qry_cellset *from, struct ts_error *err);

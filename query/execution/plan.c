@@ -13,6 +13,7 @@
 #include "query/execution/select.h"
 #include "query/ids.h"
 #include "query/sort.h"
+#include "storage/day.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -399,6 +400,7 @@ static int64_t floor_hour(int64_t t)
 void qry_plan_clip(struct sto_snap *snap, struct qry_plan *p)
 {
     int64_t lo, hi;
+    struct sto_day day;
     p->scan_from_ms = p->from_ms;
     p->scan_to_ms = p->to_ms;
     if (!sto_snap_time_range(snap, &lo, &hi)) {
@@ -407,6 +409,11 @@ void qry_plan_clip(struct sto_snap *snap, struct qry_plan *p)
     }
     lo = floor_hour(lo);
     hi = floor_hour(hi) + TS_HOUR_MS;
+    /* whole days, so that summaries can answer the first and the last one */
+    if (sto_day_of(sto_hour(lo), &day))
+        lo = day.from * TS_HOUR_MS;
+    if (sto_day_of(sto_hour(hi - 1), &day))
+        hi = day.to * TS_HOUR_MS;
     if (lo > p->scan_from_ms)
         p->scan_from_ms = lo;
     if (hi < p->scan_to_ms)

@@ -68,7 +68,7 @@ int qry_plan_select(const struct qry_spec *spec, size_t index, const struct ts_s
 /** Compute the padded range, the buckets and the whole hours of a query without totals. Errors as for
  * qry_grid_make. */
 int qry_plan_range(struct sto_snap *snap, struct qry_plan *p, struct ts_error *err);
-/** Clip from_ms..to_ms to the hours that may have data; sets scan_from_ms and scan_to_ms. */
+/** Clip from_ms..to_ms to the days (of the store's zone) that may have data; sets scan_from_ms and scan_to_ms. */
 void qry_plan_clip(struct sto_snap *snap, struct qry_plan *p);
 /** Set whole_hours to the hours of the scan that lie in it whole (memory of the arena), and *out_n to the number of hours of
  * the scan; leaves it NULL and *out_n 0 if the scan is empty or too long. TS_ELIMIT, TS_ENOMEM. */

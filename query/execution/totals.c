@@ -65,6 +65,21 @@ static int add_hour(struct piece *pc, uint32_t group, int64_t start_ms, const st
     return 0;
 }
 
+/* From summary i of a run on: how many lie each in the stretch after the one before, whose cell is the next one too? At most max. */
+static size_t count_steps(const struct piece *pc, const struct sto_run *run, size_t i, size_t max)
+{
+    const struct qry_cells *cells = &pc->t->cells;
+    const struct qry_stretch *at = cells->stretch + pc->at;
+    size_t left = cells->n_stretches - pc->at, n = 1;
+    max = run->n - i < max ? run->n - i : max;
+    max = left < max ? left : max;
+    while (n < max && run->keys[i + n].hour * TS_HOUR_MS >= at[n].start_ms &&
+           run->keys[i + n].hour * TS_HOUR_MS < qry_stretch_end(cells, pc->at + n) &&
+           at[n].cell == at[0].cell + n)
+        n++;
+    return n;
+}
+
 /* Add the summaries of a run to their cells. */
 static int add_run(struct piece *pc, const struct sto_run *run, struct ts_error *err)
 {
@@ -72,6 +87,15 @@ static int add_run(struct piece *pc, const struct sto_run *run, struct ts_error 
     for (size_t i = 0, e; i < run->n; i = e) {
         pc->at = qry_cells_find(cells, pc->at, run->keys[i].hour * TS_HOUR_MS);
         int64_t end = qry_stretch_end(cells, pc->at);
+        void *row;
+        size_t n = qry_cellset_row(pc->set, pc->group, cells->stretch[pc->at].cell, &row);
+        n = n > 1 ? count_steps(pc, run, i, n) : 0;
+        if (n > 1) { /* as of a series that has a summary of every day, by day */
+            pc->t->ops->add_each(row, run->counts + i, run->sums + i, n, run->is_int);
+            pc->at += n - 1;
+            e = i + n;
+            continue;
+        }
         void *st = qry_cellset_state(pc->set, pc->group, cells->stretch[pc->at].cell, err);
         if (!st)
             return qry_memory_code(err);

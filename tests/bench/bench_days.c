@@ -276,17 +276,21 @@ static void set_kept(bool on)
 
 static int run(const char *dir, const char *zone, bool kept, const char *file, const char *only)
 {
-    const int64_t end = T0_MS + HOURS * TS_HOUR_MS;
+    struct ts_error err = {0};
+    const struct ts_tz *tz = NULL;
+    check(ts_tz_open(ts_slice_str(zone), &tz, &err), &err);
+    /* the year of the store's zone, and that of the data */
+    const int64_t y0 = T0_MS - ts_tz_offset_ms(tz, T0_MS), end = T0_MS + HOURS * TS_HOUR_MS,
+                  y1 = end - ts_tz_offset_ms(tz, end);
     const char *other = strcmp(zone, "UTC") ? "UTC" : "America/New_York";
     const struct query queries[] = {
-        {"day totals", "sum:web.hits", "day", zone, T0_MS, end, NULL},
-        {"month totals", "sum:web.hits", "month", zone, T0_MS, end, NULL},
+        {"day totals", "sum:web.hits", "day", zone, y0, y1, NULL},
+        {"month totals", "sum:web.hits", "month", zone, y0, y1, NULL},
         {"day totals, other zone", "sum:web.hits", "day", other, T0_MS, end, NULL},
-        {"one domain by day", "sum:web.hits{domain=d77}", "day", zone, T0_MS, end, NULL},
-        {"top 10 domains", "sum:web.hits", "domain", zone, T0_MS, end, "10"},
-        {"1d-sum", "sum:1dc-sum:web.hits", NULL, zone, T0_MS, end, NULL},
+        {"one domain by day", "sum:web.hits{domain=d77}", "day", zone, y0, y1, NULL},
+        {"top 10 domains", "sum:web.hits", "domain", zone, y0, y1, "10"},
+        {"1d-sum", "sum:1dc-sum:web.hits", NULL, zone, y0, y1, NULL},
         {"1000 series by day", "sum:1d-avg:cpu.load", NULL, "UTC", CPU_T0, CPU_T0 + WEEK_MS, NULL}};
-    struct ts_error err = {0};
     struct ts_pool *pool = ts_pool_new((unsigned)sysconf(_SC_NPROCESSORS_ONLN) - 1, "query");
     FILE *to = file && *file ? fopen(file, "w") : NULL;
     open_store(dir, zone, false);

@@ -3,8 +3,9 @@
 all that has not expired is there. Prints name=value lines; times are p99.9, counted from when a query or a sync was due.
 
 The store gets POINTS points, in days of equal size; then a rule of retention, or with --max-bytes a limit of half of its bytes, removes the older half
-while a client puts --rate points a second. The space is free when less than 6 % of it is left to free: files that reach over the cutoff stay until
-they are merged, so choose 150,000 points a day or more. TMPDIR has room for 10 bytes a point and for the input.
+while a client puts --rate points a second. The space is free when less than 6 % of it is left to free: less than a quarter of a file that reaches over the
+cutoff may stay, and so may a part of its last day. TMPDIR has room for 10 bytes a point and for the input. Every figure above 10 ms may be the scheduler's: compare
+the three phases, and run it on a machine that does nothing else.
 
 usage: expire_rate.py [POINTS] [--rate N] [--series N] [--days N] [--max-bytes] [--compact] [--seconds N]"""
 import argparse

@@ -146,7 +146,9 @@ static int check_name(struct ts_slice name, const char *what, struct ts_error *e
     size_t i = 0;
     while (i < name.n && (unsigned char)name.p[i] > ' ')
         i++;
-    if (name.n == 0 || i < name.n || name.n > NAME_BYTES)
+    if (name.n == 0)
+        return ts_error_set(err, TS_EINVAL, "the name of a %s is empty", what);
+    if (i < name.n || name.n > NAME_BYTES)
         return ts_error_set(err, TS_EINVAL, "'%.*s' cannot be the name of a %s", (int)ts_utf8_cut(name, 80).n,
                             name.p, what);
     return 0;

@@ -14,6 +14,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#define LEVEL_LEAST   4 /* of zstd, others are refused by sto_compact_range */
+#define LEVEL_MOST    19
 #define COMPACT_LEVEL 9u   /* without --level */
 #define PATH_BYTES    160u /* of the longest request */
 
@@ -157,7 +159,7 @@ int tsd_compact_run(const struct tsd_args *args)
         return tsd_usage(args, "compact takes no words");
     if (tsd_client_or_data(args) != TSD_EXIT_OK)
         return TSD_EXIT_USAGE;
-    if (!number_of(args, "level", &spec.level))
+    if (!number_of(args, "level", &spec.level) || spec.level < LEVEL_LEAST || spec.level > LEVEL_MOST)
         return tsd_usage(args, "--level takes a number from 4 to 19");
     if (from)
         rc = ts_time_parse(ts_slice_str(from), NULL, ts_clock_ms(), false, &spec.from_ms, NULL, &err);
@@ -211,7 +213,7 @@ int tsd_rebalance_run(const struct tsd_args *args)
         return tsd_usage(args, "rebalance takes no words");
     if (tsd_client_or_data(args) != TSD_EXIT_OK)
         return TSD_EXIT_USAGE;
-    if (!number_of(args, "shards", &n) || (tsd_args_has(args, "shards") && !n))
+    if (!number_of(args, "shards", &n) || (tsd_args_has(args, "shards") && (!n || (n & (n - 1)))))
         return tsd_usage(args, "--shards takes a power of two up to 4096");
     int rc = local ? rebalance_local(args, n, &shards, &err) : rebalance_remote(args, n, &shards, &err);
     if (rc < 0)

@@ -80,6 +80,7 @@ int tsd_versions_run(const struct tsd_args *args)
         return tsd_usage(args, "set takes a metric and how many versions it keeps, as in stats.users 5");
     if (set &&
         (ts_num_parse_int(ts_slice_str(args->words[2]), &n, NULL) < 0 || n < 1 || n > STO_VERSIONS_MAX))
-        return tsd_usage(args, "a metric keeps 1 to %u versions, not %s", STO_VERSIONS_MAX, args->words[2]);
+        return tsd_usage(args, "set takes a metric and then how many versions it keeps, 1 to %u, not %s",
+                         STO_VERSIONS_MAX, args->words[2]);
     return tsd_meta_client_run(args, list ? TSD_LOCAL_READ : TSD_LOCAL_WRITE, versions_ask);
 }

@@ -14,7 +14,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define LEVEL_LEAST   4 /* of zstd, others are refused by sto_compact_range */
+#define LEVEL_LEAST   4 /* of zstd, sto_compact refuses others */
 #define LEVEL_MOST    19
 #define COMPACT_LEVEL 9u   /* without --level */
 #define PATH_BYTES    160u /* of the longest request */

@@ -80,7 +80,8 @@ const struct ts_conf_key sto_conf_keys[] = {
         "An id may be used for this long after the client made it; afterwards its increments are refused.",
         TO(ids_kept_s), .factor = 3600),
     TS_KEY_BYTES("counter_ids_bytes", "0", 0, 32 << 20,
-                 "Memory for ids of clients. 0 = 32M, or a 256th of memory_limit if that is less.",
+                 "Memory for ids of clients, divided among the shards. 0 = 32M, or a 256th of memory_limit "
+                 "if that is less.",
                  TO(ids_bytes)),
     TS_KEY_INT(
         "shards", "16", 1, 4096,

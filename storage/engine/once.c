@@ -59,9 +59,8 @@ const char *sto_once_why(enum sto_once_answer answer)
         return "no more ids are remembered now (counter_ids_max, counter_ids_bytes): repeat later on a new "
                "connection";
     case STO_ONCE_SHARE:
-        return "no more ids of this address are remembered now (counter_ids_max_per_address): repeat later "
-               "on "
-               "a new connection";
+        return "no more ids of this address are remembered now (counter_ids_max_per_address, "
+               "counter_ids_bytes): repeat later on a new connection";
     case STO_ONCE_NEW:
     case STO_ONCE_REPEAT:
         break;

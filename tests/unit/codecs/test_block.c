@@ -262,6 +262,54 @@ static void test_block__odd_doubles_among_decimals_are_a_list(void **state)
     assert_true(t_round_trip() < 20 * 360);
 }
 
+/* Rows of one integer are read as such, up to the end, another series, a row of another kind, one that has a further piece, and the last of the block. */
+static void t_singles(int32_t end)
+{
+    struct sto_enc *e = sto_enc_new();
+    struct sto_dec *d = sto_dec_new();
+    struct ts_error err = {0};
+    struct sto_key keys[64];
+    __int128 sums[64];
+    for (uint32_t i = 0; i < in.n; i++)
+        sto_enc_row(e, &in.key[i], &in.cells[i]);
+    assert_int_equal(sto_dec_open(d, sto_enc_finish(e), &err), 0);
+    for (uint32_t i = 0; i < in.n; i++) {
+        uint32_t n = 0;
+        for (; i + n + 1 < in.n && n < 64; n++) {
+            const struct sto_key *k = &in.key[i + n];
+            const struct sto_cells *c = &in.cells[i + n];
+            if (k->metric != in.key[i].metric || k->series != in.key[i].series || k->hour >= end ||
+                sto_key_cmp(k, k + 1) == 0 || c->n != 1 || sto_meta_kind(c->meta[0]) != TS_NUM_INT)
+                break;
+        }
+        assert_int_equal(sto_dec_singles(d, i, end, 64, keys, sums, &err), n);
+        for (uint32_t k = 0; k < n; k++) {
+            assert_int_equal(sto_key_cmp(&keys[k], &in.key[i + k]), 0);
+            assert_true(sums[k] == in.cells[i + k].m[0]);
+        }
+    }
+    sto_enc_free(e);
+    sto_dec_free(d);
+}
+
+static void test_block__rows_of_one_integer_are_read_together(void **state)
+{
+    (void)state;
+    for (unsigned kinds = 0; kinds < 2; kinds++) { /* rows that are alike, and others in between */
+        for (uint32_t m = 1; m <= 2; m++)
+            for (uint32_t i = 0; i < 200; i++) {
+                struct sto_cells *c = t_row(m, 5 + i / 60, (int32_t)(i % 60 - (i % 60 == 30)) - 20);
+                t_add(c, (uint32_t)(i * 7 % 3600) * 1000, kinds && i % 41 == 9 ? t_dec(1) : t_int(),
+                      (int64_t)(i * i) - 1000);
+                if (kinds && i % 50 == 7)
+                    t_add(c, 3599000, t_int(), -5);
+            }
+        t_singles(INT32_MAX);
+        t_singles(17);
+        t_round_trip();
+    }
+}
+
 static void test_block__any_mixture_comes_back(void **state)
 {
     (void)state;
@@ -462,6 +510,7 @@ int main(void)
         cmocka_unit_test(test_block__decimals_that_do_not_fit_one_exponent_stay_the_same_doubles),
         cmocka_unit_test(test_block__integers_among_decimals_stay_integers),
         cmocka_unit_test(test_block__odd_doubles_among_decimals_are_a_list),
+        cmocka_unit_test(test_block__rows_of_one_integer_are_read_together),
         cmocka_unit_test(test_block__any_mixture_comes_back),
         cmocka_unit_test(test_block__versions_come_back),
         cmocka_unit_test(test_block__large_rows_come_back),

@@ -8,8 +8,15 @@
 bool sto_day_of(int32_t hour, struct sto_day *out)
 {
     const struct ts_tz *zone = ts_tz_default();
-    int64_t from = ts_calendar_floor(zone, hour * TS_HOUR_MS, 1, TS_UNIT_D),
-            to = ts_calendar_next(zone, from, 1, TS_UNIT_D);
+    int64_t t = hour * TS_HOUR_MS, span_from, span_to, offset = ts_tz_span(zone, t, &span_from, &span_to),
+            from = ts_floor_div(t + offset, TS_DAY_MS) * TS_DAY_MS - offset, to = from + TS_DAY_MS;
+    /* as most days, far from a change of the clock, which may also repeat or leave out a midnight */
+    bool plain = (span_from == INT64_MIN || from - span_from >= TS_DAY_MS) &&
+                 (span_to == INT64_MAX || span_to - to >= TS_DAY_MS);
+    if (!plain) {
+        from = ts_calendar_floor(zone, t, 1, TS_UNIT_D);
+        to = ts_calendar_next(zone, from, 1, TS_UNIT_D);
+    }
     if (from % TS_HOUR_MS || to % TS_HOUR_MS || to - from > STO_DAY_MAX_HOURS * TS_HOUR_MS ||
         from < STO_MIN_TS_MS || to > STO_MAX_TS_MS)
         return false;

@@ -15,7 +15,7 @@
 struct sto_day {
     int32_t from, to;
 };
-/** The day that holds an hour. False: it does not begin and end at whole hours, or is too long, or beyond the times of points. 0.1 us in UTC, 1 to 2 us in a zone with daylight saving. */
+/** The day that holds an hour. False: it does not begin and end at whole hours, or is too long, or beyond the times of points. 0.1 us; 1 to 2 us near a change of the clock. */
 bool sto_day_of(int32_t hour, struct sto_day *out);
 
 /** Add the summary of a later hour to that of a day, whose offsets count from the start of the day; {0} is an empty one. shift_ms: start of the hour,

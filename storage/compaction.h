@@ -9,10 +9,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define STO_LEVEL_LEAST 4u  /* levels of zstd that may be set */
+#define STO_LEVEL_MOST  19u /* the same */
+
 /* What to compress. */
 struct sto_compact_spec {
     int64_t from_ms, to_ms;  /* files with points of this time, inclusive */
-    unsigned level;          /* of zstd, 4 to 19 */
+    unsigned level;          /* of zstd, STO_LEVEL_LEAST to STO_LEVEL_MOST */
     bool (*stop)(void *arg); /* true: give up; asked between rows. May be NULL */
     void *arg;               /* its argument */
 };

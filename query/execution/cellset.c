@@ -83,11 +83,17 @@ static struct qry_page *grow_page(struct qry_cellset *s, size_t at, uint32_t cap
     return p;
 }
 
+/* Is the page that was used last this one? */
+static bool is_last(const struct qry_cellset *s, uint32_t group, uint32_t no)
+{
+    const struct qry_page *last = s->last < s->n_slots ? s->slots[s->last] : NULL;
+    return last && last->group == group && last->no == no;
+}
+
 /* Slot of the page of a cell, which may be free; SIZE_MAX and err. */
 static size_t slot_of(struct qry_cellset *s, uint32_t group, uint32_t no, struct ts_error *err)
 {
-    const struct qry_page *last = s->last < s->n_slots ? s->slots[s->last] : NULL;
-    if (last && last->group == group && last->no == no)
+    if (is_last(s, group, no))
         return s->last;
     if (2 * (s->n + 1) > s->n_slots && more_slots(s, err) < 0)
         return SIZE_MAX;
@@ -131,17 +137,17 @@ void *qry_cellset_state(struct qry_cellset *s, uint32_t group, size_t cell, stru
 
 size_t qry_cellset_row(struct qry_cellset *s, uint32_t group, size_t cell, void **out_first)
 {
-    const struct qry_page *last = s->last < s->n_slots ? s->slots[s->last] : NULL;
     uint32_t no = (uint32_t)(cell / QRY_PAGE_CELLS);
+    unsigned k = cell % QRY_PAGE_CELLS;
     if (!s->n_slots)
         return 0;
-    if (!last || last->group != group || last->no != no)
+    if (!is_last(s, group, no))
         s->last = find(s->slots, s->n_slots, group, no);
-    struct qry_page *p = s->slots[s->last];
-    unsigned k = cell % QRY_PAGE_CELLS;
-    if (!p || !(p->used >> k & 1))
+    const struct qry_page *p = s->slots[s->last];
+    const void *first = p ? qry_page_state(p, k, s->ops->state_bytes) : NULL;
+    if (!first)
         return 0;
-    *out_first = p->states + (size_t)__builtin_popcount(p->used & ((1u << k) - 1)) * s->ops->state_bytes;
+    *out_first = (void *)(uintptr_t)first;
     uint32_t gaps = ~(p->used >> k); /* the bits above those of the page are gaps but for k = 0 */
     return gaps ? (size_t)__builtin_ctz(gaps) : QRY_PAGE_CELLS;
 }

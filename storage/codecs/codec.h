@@ -36,8 +36,6 @@
 #define STO_BLOCK_MAX_BYTES  (4u << 20) /* never more */
 
 /* Blocks of files that are compressed harder (sto_enc_set_level). */
-#define STO_LEVEL_LEAST 4u  /* levels of zstd that may be set */
-#define STO_LEVEL_MOST  19u /* the same */
 #define STO_LEVEL_BIG   16u /* from this level on blocks have STO_BLOCK_TIMES as many rows and points */
 #define STO_BLOCK_TIMES 4u
 
@@ -46,7 +44,7 @@
 struct sto_enc; /* rows of the open block, and buffers that are reused */
 /** Encoder with no open block. */
 struct sto_enc *sto_enc_new(void);
-/** Compress blocks with this level of zstd, STO_LEVEL_LEAST to STO_LEVEL_MOST; 0 = as usual. Before the first block. */
+/** Compress blocks with this level of zstd, STO_LEVEL_LEAST to STO_LEVEL_MOST (storage/compaction.h); 0 = as usual. Before the first block. */
 void sto_enc_set_level(struct sto_enc *e, unsigned level);
 /** Most memory that an encoder uses for compressing with a level, bytes. */
 size_t sto_enc_level_bytes(unsigned level);

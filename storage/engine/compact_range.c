@@ -9,7 +9,6 @@
 #include "storage/engine/compact_range.h"
 
 #include "base/time.h"
-#include "storage/codecs/codec.h"
 #include "storage/engine/files/sst_format.h"
 #include "storage/engine/rests.h"
 #include "storage/engine/retention.h"

@@ -7,8 +7,6 @@
  */
 #include "tests/sim/sim.h"
 
-#include "storage/codecs/codec.h"
-
 #define DAYS 100 /* of the longest range, and how long ago it begins */
 
 static void compress(struct sim *s)

@@ -14,8 +14,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define LEVEL_LEAST   4 /* of zstd, sto_compact refuses others */
-#define LEVEL_MOST    19
 #define COMPACT_LEVEL 9u   /* without --level */
 #define PATH_BYTES    160u /* of the longest request */
 
@@ -159,7 +157,7 @@ int tsd_compact_run(const struct tsd_args *args)
         return tsd_usage(args, "compact takes no words");
     if (tsd_client_or_data(args) != TSD_EXIT_OK)
         return TSD_EXIT_USAGE;
-    if (!number_of(args, "level", &spec.level) || spec.level < LEVEL_LEAST || spec.level > LEVEL_MOST)
+    if (!number_of(args, "level", &spec.level) || spec.level < STO_LEVEL_LEAST || spec.level > STO_LEVEL_MOST)
         return tsd_usage(args, "--level takes a number from 4 to 19");
     if (from)
         rc = ts_time_parse(ts_slice_str(from), NULL, ts_clock_ms(), false, &spec.from_ms, NULL, &err);

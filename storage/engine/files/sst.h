@@ -41,7 +41,7 @@ struct sto_sst_writer;
 /** Begin to write file_no in folder dir. */
 int sto_sst_writer_new(const struct ts_fs *fs, const char *dir, uint64_t file_no,
                        struct sto_sst_writer **out_w, struct ts_error *err);
-/** Compress the file harder: with a level of zstd from STO_LEVEL_LEAST to STO_LEVEL_MOST (codecs/codec.h), which the footer
+/** Compress the file harder: with a level of zstd from STO_LEVEL_LEAST to STO_LEVEL_MOST (storage/compaction.h), which the footer
  * records; 0 = as usual. From STO_LEVEL_BIG on blocks are larger. Before the first row. */
 int sto_sst_writer_set_level(struct sto_sst_writer *w, unsigned level, struct ts_error *err);
 /** Most memory that a writer uses for compressing with a level, bytes; 0 for level 0. */

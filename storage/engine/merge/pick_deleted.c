@@ -45,13 +45,7 @@ static bool is_worn(struct sto_pick__picker *p, const struct sto_pick__run *r)
     return due <= p->opts->now_ms || due - STO_WORN_AGE_MS > since_ms;
 }
 
-static void take_run(struct sto_pick__picker *p, size_t i, struct sto_pick *out)
-{
-    sto_pick__choose_only(p, i, i + 1);
-    sto_pick__take(p, STO_PICK_WORN, p->runs[i].w, STO_PICK__CUT_NOT, out);
-}
-
-static bool is_expired(const struct sto_pick__picker *p, const struct sto_pick__run *r)
+static bool is_expired(struct sto_pick__picker *p, const struct sto_pick__run *r)
 {
     uint64_t n_points = 0, n_expired = 0;
     for (size_t i = 0; i < r->n; i++) {
@@ -61,24 +55,28 @@ static bool is_expired(const struct sto_pick__picker *p, const struct sto_pick__
     return n_expired && n_expired >= n_points / STO_WORN_SHARE;
 }
 
-bool sto_pick__expired(struct sto_pick__picker *p, struct sto_pick *out)
+/* Take the first run of a kind by itself. */
+static bool take_first(struct sto_pick__picker *p,
+                       bool (*is)(struct sto_pick__picker *p, const struct sto_pick__run *r),
+                       struct sto_pick *out)
 {
     for (size_t i = 0; p->opts->wear && i < p->n_runs; i++)
-        if (!p->runs[i].skip && is_expired(p, &p->runs[i])) {
-            take_run(p, i, out);
+        if (!p->runs[i].skip && is(p, &p->runs[i])) {
+            sto_pick__choose_only(p, i, i + 1);
+            sto_pick__take(p, STO_PICK_WORN, p->runs[i].w, STO_PICK__CUT_NOT, out);
             return true;
         }
     return false;
 }
 
+bool sto_pick__expired(struct sto_pick__picker *p, struct sto_pick *out)
+{
+    return take_first(p, is_expired, out);
+}
+
 bool sto_pick__worn(struct sto_pick__picker *p, struct sto_pick *out)
 {
-    for (size_t i = 0; p->opts->wear && i < p->n_runs; i++)
-        if (!p->runs[i].skip && is_worn(p, &p->runs[i])) {
-            take_run(p, i, out);
-            return true;
-        }
-    return false;
+    return take_first(p, is_worn, out);
 }
 
 /* --- tombstones --- */

@@ -5,7 +5,6 @@
 #include "tests/unit/storage/store_kit.h"
 
 #include "base/time.h"
-#include "storage/codecs/codec.h"
 #include "storage/compaction.h"
 #include "storage/max_bytes.h"
 

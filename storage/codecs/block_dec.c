@@ -388,18 +388,19 @@ int sto_dec_open(struct sto_dec *d, struct ts_slice block, struct ts_error *err)
     return rc < 0 ? ts_error_set(err, rc, "row table of a block is malformed") : 0;
 }
 
-/* Inflate the points and set the first values of the rows. */
+/* Inflate the points and set the first values of the rows. After an error every further row fails as well: the columns may hold what
+ * another block has left there. */
 static int inflate(struct sto_dec *d)
 {
     TS_TRY(sto_unpack__inflate(&d->pack, &d->zip, &d->memory));
     struct sto_unpack_pos pos = d->firsts_at;
-    for (int i = 0; i < 2; i++)
-        TS_TRY(sto_unpack__get(&d->pack, &pos, &d->firsts[i], d->n_rows, d->col[i]));
-    if (!sto_unpack__ends_at(&d->pack, &pos)) {
-        d->pack.ready = false;
-        return TS_ECORRUPT;
-    }
-    return 0;
+    int rc = 0;
+    for (int i = 0; i < 2 && rc == 0; i++)
+        rc = sto_unpack__get(&d->pack, &pos, &d->firsts[i], d->n_rows, d->col[i]);
+    if (rc == 0 && !sto_unpack__ends_at(&d->pack, &pos))
+        rc = TS_ECORRUPT;
+    d->pack.ready = rc == 0;
+    return rc;
 }
 
 /* A row of an inflated block. */

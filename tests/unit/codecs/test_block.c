@@ -499,6 +499,43 @@ static void test_block__hostile_bytes_do_no_harm(void **state)
     sto_dec_free(d);
 }
 
+/* The first values of 60 rows have an escape; bytes of the block are changed until they cannot be decoded. */
+static void test_block__first_values_that_fail_fail_again(void **state)
+{
+    (void)state;
+    enum { N = 60, MOST_BYTES = 4096 };
+    struct sto_enc *e = sto_enc_new();
+    struct sto_dec *d = sto_dec_new();
+    struct sto_cells c = {0};
+    struct sto_key keys[N];
+    __int128 sums[N];
+    char buf[MOST_BYTES];
+    unsigned n_failed = 0;
+    t_clear();
+    for (int32_t i = 0; i < N; i++)
+        t_add(t_row(1, 1, i), 0, t_int(), i == 30 ? INT64_MAX / 3 : i * i % 7);
+    for (uint32_t i = 0; i < in.n; i++)
+        sto_enc_row(e, &in.key[i], &in.cells[i]);
+    struct ts_slice block = sto_enc_finish(e);
+    assert_true(block.n <= sizeof buf);
+    for (size_t at = 5; at < block.n; at++) {
+        memcpy(buf, block.p, block.n);
+        buf[at] = (char)(buf[at] + 1);
+        ts_st32(buf, ts_crc32c(0, buf + 4, block.n - 4));
+        if (sto_dec_open(d, (struct ts_slice){buf, block.n}, NULL) < 0 ||
+            sto_dec_singles(d, 0, INT32_MAX, N, keys, sums, NULL) >= 0)
+            continue;
+        n_failed++;
+        assert_int_equal(sto_dec_singles(d, 0, INT32_MAX, N, keys, sums, NULL), TS_ECORRUPT);
+        for (uint32_t i = 0; i < sto_dec_n_rows(d); i++)
+            assert_int_equal(sto_dec_cells(d, i, &c, NULL), TS_ECORRUPT);
+    }
+    assert_true(n_failed > 0);
+    sto_cells_release(&c);
+    sto_enc_free(e);
+    sto_dec_free(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -517,6 +554,7 @@ int main(void)
         cmocka_unit_test(test_block__shapes_take_the_codec_that_fits),
         cmocka_unit_test(test_block__each_damaged_byte_is_found),
         cmocka_unit_test(test_block__hostile_bytes_do_no_harm),
+        cmocka_unit_test(test_block__first_values_that_fail_fail_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -328,6 +328,8 @@ void sto_expire__look(struct sto_engine *e, const struct sto_version *v, struct 
         struct sto_sst *sst = v->ssts[i];
         const struct sto_sst_info *f = sto_sst_info(sst);
         const struct sto_sst_wear *w = sto_sst_wear(sst);
+        if (atomic_load_explicit(&e->stop_compact, memory_order_relaxed))
+            break; /* each file may take dozens of reads, and no merge comes of it */
         if (!f->n_points || sto_sst_broken(sst))
             continue;
         if (n_cut(sst, &by)) /* those of series that have expired in it as a whole are among them */

@@ -4,6 +4,8 @@
 #include "tests/unit/storage/windows_kit.h"
 
 #include "storage/retain.h"
+#include "storage/engine/engine_int.h"
+#include "storage/store_int.h"
 
 static struct sto_store *begin(struct t_faultfs **out_f)
 {
@@ -228,6 +230,46 @@ static void test_store_expiry__whole_files_go_while_a_merge_runs(void **state)
     end(st, f);
 }
 
+/* The store is closed at the first read of a file; the files are 1 to 3, another one is what a merge writes. */
+struct close_meanwhile {
+    struct sto_store *st;
+    bool begun;        /* there was that read */
+    unsigned n_others; /* reads of files 2 and 3 */
+};
+
+static void begin_to_close(void *arg, enum t_op op, const char *path, bool after)
+{
+    struct close_meanwhile *c = arg;
+    if (after || op != T_OP_PREAD || !path || !strstr(path, "/files/"))
+        return;
+    c->n_others += strstr(path, "00000002.t") || strstr(path, "00000003.t");
+    c->begun = true;
+    atomic_store(&c->st->engine->stop_compact, true);
+}
+
+/* Looking at how much of many files has expired does not keep a store from closing. */
+static void test_store_expiry__closing_waits_for_one_file(void **state)
+{
+    (void)state;
+    struct t_faultfs *f;
+    struct sto_store *st = begin(&f);
+    for (int64_t k = 0; k < 3; k++) {
+        for (int64_t d = 0; d < 40; d++)
+            for (unsigned i = 0; i < 2; i++)
+                put_at(st, i, T0 - d * DAY - 2 * TS_HOUR_MS + k, 1);
+        flush_to(st, STO_LEVEL_FILES);
+    }
+    assert_int_equal(stat_of(st, "files.count"), 3);
+    add_rule(st, "* points=10d");
+    struct close_meanwhile c = {.st = st};
+    t_faultfs_set_hook(f, begin_to_close, &c);
+    (void)sto_store_pump_merges(st, NULL);
+    t_faultfs_set_hook(f, NULL, NULL);
+    assert_true(c.begun);
+    assert_int_equal(c.n_others, 0);
+    end(st, f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +281,7 @@ int main(void)
         CASE(test_store_expiry__short_times_are_kept),
         CASE(test_store_expiry__retention_days_cuts_files_too),
         CASE(test_store_expiry__whole_files_go_while_a_merge_runs),
+        CASE(test_store_expiry__closing_waits_for_one_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

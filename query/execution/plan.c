@@ -497,17 +497,28 @@ struct sto_scan_spec qry_plan_scan(const struct qry_plan *p)
                                   .final = true};
 }
 
+/* Do points that are not shown have no part in the answer? As of a time they are not read then, since one that is not known would be an error. */
+static bool reads_what_is_shown(const struct qry_plan *p)
+{
+    return p->spec->as_of_us && p->sub->none && !p->sub->downsample.on && !p->sub->rate.on && !p->spec->uncut;
+}
+
 struct qry_reading qry_plan_reading(const struct qry_plan *p, struct sto_snap *snap,
                                     struct qry_budget *budget)
 {
+    int64_t from_ms = p->scan_from_ms, to_ms = p->scan_to_ms;
+    if (reads_what_is_shown(p)) {
+        from_ms = p->spec->start_ms > from_ms ? p->spec->start_ms : from_ms;
+        to_ms = p->spec->end_ms < to_ms ? p->spec->end_ms + 1 : to_ms;
+    }
     return (struct qry_reading){.snap = snap,
                                 .budget = budget,
                                 .view = p->spec->view,
                                 .metric = p->metric,
                                 .series = p->series,
                                 .n = p->n,
-                                .from_ms = p->scan_from_ms,
-                                .to_ms = p->scan_to_ms,
+                                .from_ms = from_ms,
+                                .to_ms = to_ms,
                                 .whole_hours = p->whole_hours,
                                 .days = p->days,
                                 .as_of_us = p->spec->as_of_us};

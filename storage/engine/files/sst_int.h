@@ -27,6 +27,7 @@ struct sto_sst__total {
     void *arrays;                /* of shown; owned */
     size_t memory_bytes;         /* of all this without the index */
     atomic_bool lost;            /* it is damaged, or its file was removed; never cleared */
+    atomic_bool dropped;         /* no declaration was of these ids: it may be made anew; never cleared */
 };
 
 struct sto_sst {

@@ -157,7 +157,9 @@ static int decode(struct sto_sst__total *t, const uint8_t *p, const uint8_t *end
 static struct sto_sst__total *find(const struct sto_sst *sst, const struct sto_total_ids *ids)
 {
     struct sto_sst__total *t = atomic_load_explicit(&sst->totals, memory_order_acquire); /* partner: add */
-    while (t && !sto_total_same(&t->shown.ids, ids))
+    /* `dropped` is a hint */
+    while (t &&
+           (atomic_load_explicit(&t->dropped, memory_order_relaxed) || !sto_total_same(&t->shown.ids, ids)))
         t = t->next;
     return t;
 }
@@ -204,7 +206,7 @@ uint64_t sto_sst__totals_bytes(const struct sto_sst *sst)
     uint64_t n = 0;
     const struct sto_sst__total *t = atomic_load_explicit(&sst->totals, memory_order_acquire);
     for (; t; t = t->next)
-        n += t->shown.bytes;
+        n += atomic_load_explicit(&t->lost, memory_order_relaxed) ? 0 : t->shown.bytes; /* removed: a hint */
     return n;
 }
 
@@ -333,7 +335,10 @@ void sto_sst_drop_totals(struct sto_sst *sst, const struct sto_total_ids *ids, s
         size_t i = 0;
         while (i < n && !sto_total_same(&ids[i], &t->shown.ids))
             i++;
-        if (i == n && t->file.path && !atomic_exchange_explicit(&t->lost, true, memory_order_relaxed))
+        if (i < n || !t->file.path)
+            continue;
+        atomic_store_explicit(&t->dropped, true, memory_order_relaxed);
+        if (!atomic_exchange_explicit(&t->lost, true, memory_order_relaxed))
             (void)sst->fs->unlink(sst->fs, t->file.path, NULL);
     }
 }
@@ -341,5 +346,8 @@ void sto_sst_drop_totals(struct sto_sst *sst, const struct sto_total_ids *ids, s
 struct sto_sst_cur *sto_sst_total_cur(struct sto_sst *sst, const struct sto_total_file *t,
                                       struct sto_sst_share *share)
 {
-    return sto_sst__cur_of(sst, &find(sst, &t->ids)->file, STO_SST_TOTAL, share);
+    struct sto_sst__total *of = atomic_load_explicit(&sst->totals, memory_order_acquire); /* partner: add */
+    while (&of->shown != t)
+        of = of->next;
+    return sto_sst__cur_of(sst, &of->file, STO_SST_TOTAL, share);
 }

@@ -1,5 +1,5 @@
 /*
- * test_total_read.c - hours that a kept total answers: cutoffs of retention beside files to which newer deletes were applied.
+ * test_total_read.c - hours that a kept total answers: cutoffs of retention beside files to which newer deletes were applied, files with many holes.
  */
 #include "tests/unit/engine/merge_kit.h"
 
@@ -24,40 +24,46 @@ static int64_t on_group(void *arg, const struct sto_tag *tags, size_t n_tags)
     return 0;
 }
 
-/* A file of generation 5 with two points an hour, to whose rows deletes up to generation carried were applied, and its total. */
-static void make_file(struct world *w, struct ts_budget *memory, uint64_t carried)
+/* A file of a generation with two points in n hours, the first one and each `step` hours later, to whose rows deletes up to generation carried were applied,
+ * and its total. */
+static void make_hours(struct world *w, struct ts_budget *memory, uint64_t gen, uint64_t carried,
+                       int32_t first, int32_t n, int32_t step)
 {
     struct ts_error err = {0};
     struct sto_cells cells = {0};
     struct sto_sst_writer *writer = new_writer(w);
     sto_sst_writer_note(writer, 1, carried);
     sto_cells_reserve(&cells, 2);
-    for (int32_t h = 0; h < N_HOURS; h++) {
+    for (int32_t h = 0; h < n; h++) {
         for (uint32_t k = 0; k < 2; k++) {
             cells.meta[k] = sto_meta_flags(STO_OP_PUT, TS_NUM_INT, 0, false) | (k * 1000);
             cells.m[k] = 1;
         }
         cells.n = 2;
-        const struct sto_key key = {5, 0, h};
+        const struct sto_key key = {5, 0, first + h * step};
         assert_int_equal(sto_sst_write_row(writer, &key, &cells, &err), 0);
     }
     sto_cells_release(&cells);
-    add_file(w, writer, 5, 5);
-    if (sto_total_make(w->ssts[0], &t_ids, tags_of, NULL, memory, NULL, &err) < 0)
+    add_file(w, writer, gen, gen);
+    if (sto_total_make(w->ssts[w->n_ssts - 1], &t_ids, tags_of, NULL, memory, NULL, &err) < 0)
         fail_msg("%s", err.text);
 }
 
-/* How many points the total has of the hours that it answers. */
-static int64_t points(struct world *w, struct ts_budget *memory, int64_t cutoff_ms, uint64_t cutoff_gen,
-                      const struct sto_floors *floors)
+static void make_file(struct world *w, struct ts_budget *memory, uint64_t carried)
+{
+    make_hours(w, memory, 5, carried, 0, N_HOURS, 1);
+}
+
+/* How many points the totals of v have of the hours that they answer, from an hour on. */
+static int64_t points_from(struct world *w, struct ts_budget *memory, const struct sto_version *v,
+                           int32_t hour_lo, const struct sto_floors *floors)
 {
     uint8_t wanted[N_HOURS];
     const struct sto_series *series = &w->series[0];
-    const struct sto_version v = {
-        .n_ssts = 1, .ssts = w->ssts, .cutoff_ms = cutoff_ms, .cutoff_gen = cutoff_gen};
     const struct sto_total_spec spec = {.total = t_ids,
                                         .series = &series,
                                         .n_series = 1,
+                                        .hour_lo = hour_lo,
                                         .n_hours = N_HOURS,
                                         .wanted = wanted,
                                         .memory = memory,
@@ -69,12 +75,20 @@ static int64_t points(struct world *w, struct ts_budget *memory, int64_t cutoff_
     int32_t hour;
     int rc;
     memset(wanted, 1, sizeof wanted);
-    assert_int_equal(sto_version_total_scan(&v, floors, STO_MIN_TS_MS, &spec, &scan, &err), 0);
+    assert_int_equal(sto_version_total_scan(v, floors, STO_MIN_TS_MS, &spec, &scan, &err), 0);
     while ((rc = sto_total_scan_next(scan, &group, &hour, &sum, &err)) == 1)
         n += sum->n;
     assert_int_equal(rc, 0);
     sto_total_scan_free(scan);
     return n;
+}
+
+static int64_t points(struct world *w, struct ts_budget *memory, int64_t cutoff_ms, uint64_t cutoff_gen,
+                      const struct sto_floors *floors)
+{
+    const struct sto_version v = {
+        .n_ssts = w->n_ssts, .ssts = w->ssts, .cutoff_ms = cutoff_ms, .cutoff_gen = cutoff_gen};
+    return points_from(w, memory, &v, 0, floors);
 }
 
 /* A delete may be newer than all files that are left, and thus than a cutoff: that it was applied to a file says nothing of the cutoff. */
@@ -105,9 +119,72 @@ static void test_total_read__cutoffs_concern_the_generations_of_files(void **sta
     }
 }
 
+/* A file that has rows in more runs of hours than a total names: its rows are expected in all hours, the last one too, in which another file has the same
+ * series. */
+static void test_total_read__hours_of_many_runs_reach_to_the_last_one(void **state)
+{
+    (void)state;
+    static const int32_t n_runs[] = {STO_TOTAL_RUNS, STO_TOTAL_RUNS + 1};
+    for (size_t i = 0; i < sizeof n_runs / sizeof *n_runs; i++) {
+        struct world w;
+        struct ts_budget memory;
+        int32_t last = 2 * (n_runs[i] - 1);
+        world_init(&w);
+        ts_budget_init(&memory, "totals", NULL, NULL, 0);
+        make_hours(&w, &memory, 5, 0, 0, n_runs[i], 2);
+        const struct sto_version v = {.n_ssts = 1, .ssts = w.ssts};
+        assert_int_equal(points_from(&w, &memory, &v, last - N_HOURS + 1, NULL), N_HOURS);
+        make_hours(&w, &memory, 6, 0, last, 1, 1); /* puts over the points of that hour */
+        const struct sto_version both = {.n_ssts = 2, .ssts = w.ssts};
+        assert_int_equal(points_from(&w, &memory, &both, last - N_HOURS + 1, NULL), N_HOURS - 2);
+        world_release(&w);
+        assert_int_equal(atomic_load(&memory.used_bytes), 0);
+    }
+}
+
+/* A total whose names are taken by others, and given back: its file goes and takes no space, and it is made anew. */
+static void test_total_read__what_was_dropped_is_made_anew(void **state)
+{
+    (void)state;
+    struct world w;
+    struct ts_budget memory;
+    struct ts_error err = {0};
+    struct sto_total_ids other = t_ids;
+    other.over[0] = 8;
+    world_init(&w);
+    ts_budget_init(&memory, "totals", NULL, NULL, 0);
+    make_file(&w, &memory, 0);
+    struct sto_sst *sst = w.ssts[0];
+    const struct sto_total_file *was = sto_sst_total(sst, &t_ids);
+    uint64_t bytes = sto_sst_disk_bytes(sst);
+    assert_non_null(was);
+    sto_sst_drop_totals(sst, &t_ids, 1);
+    assert_true(sto_sst_total_is_known(sst, &t_ids));
+    sto_sst_drop_totals(sst, &other, 1);
+    assert_int_equal(sto_sst_disk_bytes(sst), bytes - was->bytes);
+    assert_false(sto_sst_total_is_known(sst, &t_ids));
+    assert_int_equal(points(&w, &memory, 0, 0, NULL), 0);
+    assert_int_equal(sto_total_make(sst, &other, tags_of, NULL, &memory, NULL, &err),
+                     0); /* in a file of the same name */
+    sto_sst_drop_totals(sst, &t_ids, 1);
+    assert_int_equal(sto_total_make(sst, &t_ids, tags_of, NULL, &memory, NULL, &err), 0);
+    sto_sst_drop_totals(sst, &t_ids, 1); /* neither of the two that were dropped before takes it away */
+    assert_int_equal(sto_sst_disk_bytes(sst), bytes);
+    assert_int_equal(points(&w, &memory, 0, 0, NULL), 2 * N_HOURS);
+    struct sto_sst_cur *cur =
+        sto_sst_total_cur(sst, was, NULL); /* who has found the first one goes on with it */
+    assert_non_null(cur);
+    sto_sst_cur_free(cur);
+    world_release(&w);
+    assert_int_equal(atomic_load(&memory.used_bytes), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_total_read__cutoffs_concern_the_generations_of_files)};
+        cmocka_unit_test(test_total_read__cutoffs_concern_the_generations_of_files),
+        cmocka_unit_test(test_total_read__what_was_dropped_is_made_anew),
+        cmocka_unit_test(test_total_read__hours_of_many_runs_reach_to_the_last_one),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

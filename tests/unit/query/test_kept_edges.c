@@ -1,0 +1,76 @@
+/*
+ * test_kept_edges.c - kept totals at the edges: hours without a sum, memory in the first and the last hour of a query, keys that change their names.
+ */
+#include "tests/unit/query/kept_kit.h"
+
+/* Of an hour whose sum cannot be told exactly a total has none. */
+static void test_kept_edges__hours_without_a_sum_are_read(void **state)
+{
+    (void)state;
+    fill(true);
+    unsigned slot = 4 * 20 + 3;
+    put(7, slot, 0, true);
+    assert_int_equal(sto_put(sto_writer(st, 0), series("web.hits", 7), (T0_S + slot * 900ll) * 1000,
+                             ts_num_from_double(1e300), false),
+                     0);
+    assert_int_equal(declare("domain", NULL), 0);
+    settle(STO_LEVEL_COMPACT);
+    assert_int_equal(ask(BY_DAY, AGG_COUNT, 0, SLOTS, -1, "no sum"), ALL_HOURS - 1);
+    put(7, slot, 5, true); /* over it */
+    settle(STO_LEVEL_COMPACT);
+    assert_int_equal(ask_all("a sum"), ALL_HOURS);
+}
+
+/* Points in memory are in the first or the last hour that is asked for, or beside them. */
+static void test_kept_edges__memory_at_the_edges_of_a_query(void **state)
+{
+    (void)state;
+    fill(false);
+    assert_int_equal(declare("domain", NULL), 0);
+    settle(STO_LEVEL_COMPACT);
+    for (unsigned edge = 0; edge < 4; edge++) {
+        static const unsigned slots[] = {4 * 50, 4 * 80 - 1, 4 * 50 - 1, 4 * 80};
+        put(5, slots[edge], 100000, false);
+        settle(STO_LEVEL_LOG);
+        assert_int_equal(ask(BY_DAY, AGG_SUM, 4 * 50, 4 * 80, -1, "in memory"), edge < 2 ? 29 : 30);
+        settle(STO_LEVEL_COMPACT);
+        assert_int_equal(ask(BY_DAY, AGG_SUM, 4 * 50, 4 * 80, -1, "in files"), 30);
+    }
+}
+
+static void rename_key(const char *from, const char *to)
+{
+    assert_int_equal(
+        sto_uid_rename(sto_store_catalog(st), STO_UID_TAGK, ts_slice_str(from), ts_slice_str(to), NULL), 0);
+}
+
+/* A total is declared by names: another key of tags takes the name of the one that is summed over, and gives it back. */
+static void test_kept_edges__another_key_takes_the_name(void **state)
+{
+    (void)state;
+    fill(false);
+    assert_int_equal(declare("domain", NULL), 0);
+    settle(STO_LEVEL_COMPACT);
+    assert_int_equal(ask(BY_DAY_HOST, AGG_SUM, 0, SLOTS, -1, "at rest"), ALL_HOURS);
+    rename_key("domain", "site");
+    assert_int_equal(ask(BY_DAY_HOST, AGG_SUM, 0, SLOTS, -1, "nothing has the name"), 0);
+    rename_key("kind", "domain"); /* the total is over what was called kind now */
+    assert_int_equal(ask(BY_DAY_HOST, AGG_SUM, 0, SLOTS, -1, "renamed"), 0);
+    settle(STO_LEVEL_COMPACT);
+    assert_int_equal(ask(BY_DAY_HOST, AGG_SUM, 0, SLOTS, -1, "made anew"), ALL_HOURS);
+    rename_key("domain", "kind");
+    rename_key("site", "domain");
+    assert_int_equal(ask(BY_DAY_DOMAIN, AGG_SUM, 0, SLOTS, -1, "by the key of the total"), 0);
+    settle(STO_LEVEL_COMPACT);
+    assert_int_equal(ask(BY_DAY_HOST, AGG_SUM, 0, SLOTS, -1, "as at first"), ALL_HOURS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_kept_edges__hours_without_a_sum_are_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_kept_edges__memory_at_the_edges_of_a_query, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_kept_edges__another_key_takes_the_name, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

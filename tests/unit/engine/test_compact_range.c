@@ -104,6 +104,45 @@ static void test_compact_range__files_of_the_range_alone_are_written_again(void 
     t_faultfs_free(f);
 }
 
+/* The range includes both of its ends: a file that has its first or its last point there is written again. */
+static void test_compact_range__a_point_at_an_end_is_in_the_range(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_engine *e = open_at(f, t_later, 0);
+    struct sto_compact_result r;
+    struct ts_error err = {0};
+    for (int64_t day = 0; day < 3; day++)
+        fill_day(e, day);
+    struct sto_version *v = sto_engine_pin(e);
+    int64_t first_ms = INT64_MAX, last_ms = INT64_MIN; /* of the second day */
+    for (size_t i = 0; i < v->n_ssts; i++) {
+        const struct sto_sst_info *s = sto_sst_info(v->ssts[i]);
+        if (s->min_ms / TS_DAY_MS == T0 / TS_DAY_MS + 1) {
+            first_ms = s->min_ms;
+            last_ms = s->max_ms;
+        }
+    }
+    sto_engine_unpin(e, v);
+    assert_true(first_ms < last_ms);
+    const struct {
+        int64_t from_ms, to_ms;
+        uint64_t n_files;
+    } ranges[] = {{first_ms - 9, first_ms - 1, 0},
+                  {last_ms + 1, last_ms + 9, 0},
+                  {first_ms - 9, first_ms, 1},
+                  {last_ms, last_ms + 9, 1}};
+    for (unsigned i = 0; i < 4; i++) {
+        const struct sto_compact_spec spec = {
+            .from_ms = ranges[i].from_ms, .to_ms = ranges[i].to_ms, .level = 9 + i};
+        assert_int_equal(sto_engine_compact_range(e, &spec, &r, &err), 0);
+        assert_int_equal(r.n_files, ranges[i].n_files);
+        assert_int_equal(n_files_of(e, 9 + i), ranges[i].n_files);
+    }
+    assert_int_equal(close_rc(e, f), 0);
+    t_faultfs_free(f);
+}
+
 static void test_compact_range__a_day_that_is_not_over_is_left_alone(void **state)
 {
     (void)state;
@@ -313,6 +352,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_compact_range__files_of_the_range_alone_are_written_again),
+        cmocka_unit_test(test_compact_range__a_point_at_an_end_is_in_the_range),
         cmocka_unit_test(test_compact_range__a_day_that_is_not_over_is_left_alone),
         cmocka_unit_test(test_compact_range__later_merges_keep_the_highest_level),
         cmocka_unit_test(test_compact_range__wrong_levels_and_ranges_are_refused),

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "storage/engine/once.h"
+#include "storage/engine/once_all.h"
 #include "tests/unit/t_random.h"
 
 #define NOW  1000000u
@@ -289,6 +289,46 @@ static void test_once__the_account_limits_ids_but_not_replay(void **state)
     assert_int_equal(budget.used_bytes, 0);
 }
 
+/* What is forgotten at once, since there is no memory to write it down, takes no room of its addresses. */
+static void test_once__addresses_have_room_after_all_is_forgotten(void **state)
+{
+    (void)state;
+    struct sto_once *t = make_for(10, 3, NULL);
+    struct sto_once_time now = moment(0);
+    struct sto_once_id id = {NOW - 5, 0};
+    for (; id.random < 3; id.random++)
+        assert_int_equal(look_of(t, 7, &id, 1, 1, &now), STO_ONCE_NEW);
+    sto_once_forget_all(t);
+    id = (struct sto_once_id){NOW, 0};
+    for (; id.random < 3; id.random++)
+        assert_int_equal(look_of(t, 7, &id, 1, 2, &now), STO_ONCE_NEW);
+    assert_int_equal(look_of(t, 7, &id, 1, 2, &now), STO_ONCE_SHARE);
+    sto_once_free(t);
+}
+
+/* Tables of two shards become one: what only one of them has forgotten is not new in it, whatever the clock shows. */
+static void test_once__shards_that_join_forget_what_each_has_forgotten(void **state)
+{
+    (void)state;
+    const uint64_t end = KEPT + STO_ONCE_LONGER_S;
+    struct sto_once *t[2] = {make(100, NULL), make(100, NULL)};
+    const struct sto_once_id early = {NOW - 500, 3};
+    assert_int_equal(look(t[1], &early, 1, 1),
+                     STO_ONCE_NEW); /* a part for series of the second shard alone */
+    assert_int_equal(sto_once_added(t[1], &early, 1), 0);
+    assert_int_equal(look(t[1], &C, 1, 1), STO_ONCE_NEW);
+    assert_int_equal(sto_once_added(t[1], &C, 1), 0);
+    assert_false(sto_once_all_join(t, 2, 1)); /* a repeat could not be told apart */
+    t[1] = reload_at(t[1], end);
+    assert_true(sto_once_is_forgotten(t[1], early.made_s) && sto_once_is_forgotten(t[1], C.made_s));
+    assert_true(sto_once_all_join(t, 2, 1));
+    assert_int_equal(look(t[0], &early, 1, 2), STO_ONCE_FORGOTTEN);
+    assert_int_equal(look(t[0], &C, 1, 2), STO_ONCE_FORGOTTEN);
+    assert_int_equal(look(t[0], &A, 1, 2), STO_ONCE_NEW);
+    sto_once_free(t[0]);
+    sto_once_free(t[1]);
+}
+
 static void test_once__damaged_bytes_are_refused(void **state)
 {
     (void)state;
@@ -458,6 +498,8 @@ int main(void)
         cmocka_unit_test(test_once__an_address_takes_no_room_of_others),
         cmocka_unit_test(test_once__addresses_are_known_after_a_start),
         cmocka_unit_test(test_once__the_account_limits_ids_but_not_replay),
+        cmocka_unit_test(test_once__addresses_have_room_after_all_is_forgotten),
+        cmocka_unit_test(test_once__shards_that_join_forget_what_each_has_forgotten),
         cmocka_unit_test(test_once__damaged_bytes_are_refused),
         cmocka_unit_test(test_once__sums_are_exact_whatever_fails),
     };

@@ -232,6 +232,28 @@ static void test_once_life__fewer_shards_wait_for_repeats(void **state)
     t_faultfs_free(f);
 }
 
+/* A number of shards that could not be written down is not in force when the store is closed. */
+static void test_once_life__a_number_of_shards_that_is_not_written_is_not_wanted(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_engine *e = once_open(f, 2);
+    uint64_t at = 0;
+    for (int rc = TS_EIO; rc < 0;) {
+        t_faultfs_plan(f, (struct t_fault_plan){.ops = T_OP_WRITES, .at = ++at, .fault = T_FAULT_EIO});
+        rc = sto_engine_set_shards(e, 8, NULL);
+        no_plan(f);
+        assert_int_equal(sto_engine_shards(e).n_wanted, rc < 0 ? 4 : 8);
+        assert_int_equal(sto_engine_set_shards(e, 4, NULL), 0);
+    }
+    assert_true(at > 2);
+    assert_int_equal(close_rc(e, f), 0);
+    e = once_open(f, 1);
+    assert_int_equal(sto_engine_shards(e).n_now, 4);
+    assert_int_equal(close_rc(e, f), 0);
+    t_faultfs_free(f);
+}
+
 /* A power cut at any call while the store is closed: it has the old number of shards or the new one, and adds nothing twice. */
 static void test_once_life__a_power_cut_leaves_old_or_new_shards(void **state)
 {
@@ -266,6 +288,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_once_life__fewer_shards_wait_for_repeats),
+        cmocka_unit_test(test_once_life__a_number_of_shards_that_is_not_written_is_not_wanted),
         cmocka_unit_test(test_once_life__a_power_cut_leaves_old_or_new_shards),
         cmocka_unit_test(test_once_life__sums_are_exact_whatever_fails),
     };

@@ -184,6 +184,22 @@ static void test_store_expiry__retention_days_cuts_files_too(void **state)
     end(st, f);
 }
 
+/* More and more expires by one duration for all, while nothing else happens to the store. */
+static void test_store_expiry__retention_days_looks_again_when_more_has_expired(void **state)
+{
+    (void)state;
+    struct t_faultfs *f;
+    struct sto_store *st = begin(&f);
+    one_file(st, 40);
+    kit_close(st);
+    st = open_at(f, 35, 0);
+    assert_int_equal(hours(st, 4 * 24), 0);
+    assert_int_equal(stat_of(st, "files.points"), 2 * 40);
+    assert_int_equal(hours(st, 2 * 24), 1);
+    assert_in_range(stat_of(st, "files.points"), 2 * 29, 2 * 31);
+    end(st, f);
+}
+
 /* A rule is set at the first read of a merge. */
 struct rule_meanwhile {
     struct sto_store *st;
@@ -280,6 +296,7 @@ int main(void)
         CASE(test_store_expiry__a_rest_is_not_waited_for),
         CASE(test_store_expiry__short_times_are_kept),
         CASE(test_store_expiry__retention_days_cuts_files_too),
+        CASE(test_store_expiry__retention_days_looks_again_when_more_has_expired),
         CASE(test_store_expiry__whole_files_go_while_a_merge_runs),
         CASE(test_store_expiry__closing_waits_for_one_file),
     };

@@ -60,6 +60,11 @@ uint64_t sto_versioned_epoch(const struct sto_store *st);
 /** Read the epoch when a store is opened, once its small cells are. */
 void sto_versioned__open(struct sto_store *st);
 
+struct sto_snap;
+/** Deletes of a series that were made before this time, ms, may not be remembered any more: they expire as points of their time do, while a point
+ * that was written ahead of its time may outlive its delete. O(1) after the first call for a series. */
+int64_t sto_versioned_deletes_from_ms(const struct sto_snap *snap, const struct sto_series *series);
+
 enum sto_versioned_what { STO_VERSIONED_WRITES = 'w', STO_VERSIONED_DELETES = 'd' };
 /** Append the name of an internal metric of a declaration. */
 void sto_versioned_name(const struct sto_versioned *v, enum sto_versioned_what what, struct ts_buf *out);

@@ -27,6 +27,7 @@ struct as_of {
     uint32_t writes, deletes; /* ids of the internal metrics; UINT32_MAX = there is none yet */
     struct deleted *dead;     /* of the current series; counted in the budget */
     size_t n_dead, cap_dead;
+    int64_t deletes_from_ms;     /* of the current series: earlier ones may be forgotten */
     bool dead_since;             /* points of the range were deleted after the time that is asked for */
     struct sto_cells cells, met; /* of the current hour; owned */
     bool begun;                  /* r->begin was called for the current series */
@@ -163,6 +164,19 @@ static void put(struct as_of *a, uint32_t meta, int64_t m)
     a->cells.m[a->cells.n++] = m;
 }
 
+/* A point was deleted when deletes are no longer remembered, so before all that are: was it there as of the time? */
+static int forgotten_delete(const struct as_of *a, int64_t ts_ms, struct ts_error *err)
+{
+    char text[TIME_BYTES];
+    if (a->r->as_of_us / 1000 >= a->deletes_from_ms)
+        return 0;
+    return ts_error_set(
+        err, TS_EINVAL,
+        "what %.*s was at %s is not known any more: it was deleted longer ago than the metric "
+        "keeps points",
+        TS_SHOWN(a->declared.metric, 200), time_text(ts_ms, text));
+}
+
 /* The version of a time that counts, if any. *is_point: the time has a point; stays set if that is what counts, since nothing was written
  * later, and then nothing is put. */
 static int put_version(struct as_of *a, const struct sto_series *s, int32_t hour, const struct sto_cells *c,
@@ -177,8 +191,12 @@ static int put_version(struct as_of *a, const struct sto_series *s, int32_t hour
         return 0;
     if (i > 0) {
         uint32_t at = v->first + 2 * (i - 1);
-        if (!deleted_at(a, ts_ms, c->m[at]))
-            put(a, c->meta[at + 1], c->m[at + 1]);
+        if (deleted_at(a, ts_ms, c->m[at]))
+            return 0;
+        /* nothing was written later, and the point is not there: it was deleted */
+        if (i == v->n && c->m[at] / 1000 < a->deletes_from_ms)
+            return forgotten_delete(a, ts_ms, err);
+        put(a, c->meta[at + 1], c->m[at + 1]);
         return 0;
     }
     char text[TIME_BYTES];
@@ -298,6 +316,7 @@ static int read_series(struct as_of *a, size_t pos, struct ts_error *err)
     const struct qry_reading *r = a->r;
     const struct sto_series *s = r->series[pos], *writes = internal_series(a, a->writes, s);
     struct side points = {.scan = NULL}, versions = {.scan = NULL};
+    a->deletes_from_ms = sto_versioned_deletes_from_ms(r->snap, s);
     TS_TRY(find_dead(a, s, err));
     if (a->dead_since && s->id < a->declared.series_end)
         return ts_error_set(

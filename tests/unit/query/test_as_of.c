@@ -4,6 +4,7 @@
 #include "query/versions.h"
 
 #include "base/time.h"
+#include "storage/retain.h"
 #include "storage/store.h"
 #include "storage/versioned.h"
 #include "tests/unit/t_random.h"
@@ -138,31 +139,42 @@ static struct op *next_op(unsigned s, unsigned from, unsigned to)
     return &ops[n_ops++];
 }
 
-static void write_point(unsigned s, unsigned time, int64_t v)
+static void write_at(unsigned s, int64_t ts_ms, int64_t at_us, int64_t v)
 {
     struct sto_writer *w = sto_writer(st, 0);
-    struct op *op = next_op(s, time, time);
-    op->v = v;
-    assert_int_equal(sto_put_version(w, internal(STO_VERSIONED_WRITES, s), time_of(time),
-                                     &(struct sto_stamp){op->at_us, KEEP}, (struct ts_num){.m = v}, true),
+    const struct ts_num value = {.m = v};
+    assert_int_equal(sto_put_version(w, internal(STO_VERSIONED_WRITES, s), ts_ms,
+                                     &(struct sto_stamp){at_us, KEEP}, value, true),
                      0);
-    assert_int_equal(sto_put(w, visible(s), time_of(time), (struct ts_num){.m = v}, true), 0);
+    assert_int_equal(sto_put(w, visible(s), ts_ms, value, true), 0);
 }
 
-/* from_ms and to_ms are the times of points: both ends are deleted. */
-static void delete_points(unsigned s, unsigned from, unsigned to)
+static void delete_at(unsigned s, int64_t from_ms, int64_t to_ms, int64_t at_us)
 {
     struct sto_writer *w = sto_writer(st, 0);
-    struct op *op = next_op(s, from, to);
-    int64_t range[2] = {time_of(from), time_of(to)};
-    op->is_delete = true;
-    now_us += 1000; /* one delete a millisecond, as they are told apart by that */
+    const int64_t range[2] = {from_ms, to_ms};
     for (int i = 0; i < 2; i++)
-        assert_int_equal(sto_put_version(w, internal(STO_VERSIONED_DELETES, s), op->at_us / 1000,
-                                         &(struct sto_stamp){op->at_us, STO_VERSIONS_MAX},
+        assert_int_equal(sto_put_version(w, internal(STO_VERSIONED_DELETES, s), at_us / 1000,
+                                         &(struct sto_stamp){at_us, STO_VERSIONS_MAX},
                                          (struct ts_num){.m = range[i]}, true),
                          0);
-    assert_int_equal(sto_delete(w, visible(s), range[0], range[1]), 0);
+    assert_int_equal(sto_delete(w, visible(s), from_ms, to_ms), 0);
+}
+
+static void write_point(unsigned s, unsigned time, int64_t v)
+{
+    struct op *op = next_op(s, time, time);
+    op->v = v;
+    write_at(s, time_of(time), op->at_us, v);
+}
+
+/* Both ends are deleted. */
+static void delete_points(unsigned s, unsigned from, unsigned to)
+{
+    struct op *op = next_op(s, from, to);
+    op->is_delete = true;
+    now_us += 1000; /* one delete a millisecond, as they are told apart by that */
+    delete_at(s, time_of(from), time_of(to), op->at_us);
 }
 
 /* --- what is expected --- */
@@ -238,6 +250,28 @@ static int read_as_of(const char *m, int64_t us, int64_t from_ms, int64_t to_ms,
     spec.ms = true;
     memset(has, 0, sizeof has);
     int rc = qry_run(st, NULL, &spec, limit, on_series, NULL, err);
+    ts_arena_release(&arena);
+    return rc;
+}
+
+static unsigned n_points;
+
+static int on_points(void *arg, const struct qry_series *s, struct ts_error *err)
+{
+    (void)arg, (void)err;
+    n_points += (unsigned)s->n;
+    return 0;
+}
+
+/* Add the points of all series to n_points. */
+static int count_as_of(int64_t us, int64_t from_ms, int64_t to_ms, struct ts_error *err)
+{
+    struct ts_arena arena;
+    struct qry_spec spec;
+    parse("none:m.v", from_ms, to_ms, NULL, NULL, &arena, &spec);
+    spec.as_of_us = us;
+    spec.ms = true;
+    int rc = qry_run(st, NULL, &spec, NULL, on_points, NULL, err);
     ts_arena_release(&arena);
     return rc;
 }
@@ -368,6 +402,36 @@ static void test_as_of__what_was_dropped_is_an_error(void **state)
                      TS_EINVAL);
 }
 
+/* A point that was written ahead of its time outlives the memory of its delete: it does not come back. */
+static void test_as_of__a_point_outlives_its_delete(void **state)
+{
+    const struct sto_retain_call call = {.what = STO_RETAIN_ADD, .text = TS_SLICE_LIT("m.v points=30d\n")};
+    const int64_t ahead_ms = SINCE_MS + 100 * TS_DAY_MS, delete_ms = SINCE_MS + TS_HOUR_MS;
+    const int64_t from_ms = ahead_ms - 10, to_ms = ahead_ms + 10;
+    struct ts_error err = {0};
+    (void)state;
+    write_at(0, ahead_ms, SINCE_US + 1, 5);
+    write_at(1, ahead_ms, SINCE_US + 1, 6);
+    delete_at(0, ahead_ms, ahead_ms, delete_ms * 1000);
+    settle(STO_LEVEL_FILES);
+    ts_clock_set_fake(SINCE_MS + 20 * TS_DAY_MS);
+    if (sto_retain(st, &call, &err) < 0)
+        fail_msg("%s", err.text);
+    for (int forgotten = 0; forgotten < 2; forgotten++) {
+        int64_t now_ms = SINCE_MS + (forgotten ? 40 : 20) * TS_DAY_MS;
+        ts_clock_set_fake(now_ms);
+        n_points = 0;
+        assert_int_equal(count_as_of(now_ms * 1000, from_ms, to_ms, &err), 0);
+        assert_int_equal(n_points, 1);
+        n_points = 0;
+        assert_int_equal(count_as_of(delete_ms * 1000 - 1, from_ms, to_ms, &err), forgotten ? TS_EINVAL : 0);
+        assert_int_equal(n_points, forgotten ? 0 : 2);
+    }
+    assert_non_null(strstr(err.text, "deleted longer ago"));
+    assert_int_equal(count_as_of(delete_ms * 1000 - 1, from_ms, ahead_ms - 1, &err), 0);
+    ts_clock_set_fake(0);
+}
+
 /* A reading of versions is limited as any other. */
 static void test_as_of__limits_hold(void **state)
 {
@@ -476,6 +540,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_as_of__a_time_is_its_whole_millisecond, setup, teardown),
         cmocka_unit_test_setup_teardown(test_as_of__of_older_series_not_all_is_known, setup, teardown),
         cmocka_unit_test_setup_teardown(test_as_of__what_was_dropped_is_an_error, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_as_of__a_point_outlives_its_delete, setup, teardown),
         cmocka_unit_test_setup_teardown(test_as_of__limits_hold, setup, teardown),
         cmocka_unit_test_setup_teardown(test_as_of__a_list_says_what_was_deleted_and_when, setup, teardown),
         cmocka_unit_test_setup_teardown(test_as_of__a_metric_that_takes_a_declared_name_begins_anew, setup,

@@ -352,9 +352,9 @@ int sto_staging_begin(struct sto_staging *s, struct ts_slice id, struct sto_bulk
             is_new) /* one that was listed before has files, which keep series from being forgotten */
             take_out(s, f->id);
     }
-    pthread_mutex_unlock(&s->mu);
-    if (rc == 0)
+    if (rc == 0) /* under the lock: of two calls for one new folder, both get the same token */
         rc = read_token(s, out->dir, out->token, err);
+    pthread_mutex_unlock(&s->mu);
     if (rc == 0)
         rc = sto_handover_done_read(s->fs, out->dir, &out->sum, err);
     if (rc < 0) {

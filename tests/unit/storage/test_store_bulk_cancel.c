@@ -224,6 +224,81 @@ static void test_store_bulk_cancel__it_is_too_late_when_all_is_copied(void **sta
     ship_end(&b);
 }
 
+#define N_BEGIN  4
+#define N_ROUNDS 200
+
+/* Importers that begin with one new folder at the same time, as after a request whose client did not wait for its answer. */
+struct beginners {
+    struct sto_store *st;
+    pthread_barrier_t start; /* of a round */
+    struct beginner {
+        struct beginners *all;
+        struct sto_bulk_place place; /* what the last call has given */
+        char why[240];
+        int rc;
+    } each[N_BEGIN];
+};
+
+static void begin_id(unsigned round, char out[STO_BULK_ID_CHARS + 1])
+{
+    (void)snprintf(out, STO_BULK_ID_CHARS + 1, "%016x", round + 1);
+}
+
+static void *begin_one(void *arg)
+{
+    struct beginner *one = arg;
+    struct ts_error err = {0};
+    char id[STO_BULK_ID_CHARS + 1];
+    for (unsigned i = 0; i < N_ROUNDS; i++) {
+        begin_id(i, id);
+        (void)pthread_barrier_wait(&one->all->start);
+        one->rc = sto_bulk_begin(one->all->st, ts_slice_str(id), &one->place, &err);
+        (void)snprintf(one->why, sizeof one->why, "%s", err.text);
+        (void)pthread_barrier_wait(&one->all->start); /* the test looks at it */
+        (void)pthread_barrier_wait(&one->all->start);
+    }
+    return NULL;
+}
+
+static void test_store_bulk_cancel__those_who_begin_at_once_get_one_token(void **state)
+{
+    (void)state;
+    struct ship_both b;
+    struct beginners all = {0};
+    struct sto_bulk_ended ended;
+    struct ts_error err = {0};
+    pthread_t threads[N_BEGIN];
+    char id[STO_BULK_ID_CHARS + 1];
+    alarm(STUCK_S);
+    ship_init(&b, 1);
+    b.opts.remote = NULL;
+    ship_reopen(&b);
+    all.st = b.st;
+    assert_int_equal(pthread_barrier_init(&all.start, NULL, N_BEGIN + 1), 0);
+    for (unsigned i = 0; i < N_BEGIN; i++) {
+        all.each[i].all = &all;
+        assert_int_equal(
+            ts_thread_start(&threads[i], &(struct ts_thread_opts){.fn = begin_one, .arg = &all.each[i]}), 0);
+    }
+    for (unsigned round = 0; round < N_ROUNDS; round++) {
+        (void)pthread_barrier_wait(&all.start);
+        (void)pthread_barrier_wait(&all.start);
+        for (unsigned i = 0; i < N_BEGIN; i++) {
+            if (all.each[i].rc < 0)
+                fail_msg("round %u: %s", round, all.each[i].why);
+            assert_string_equal(all.each[i].place.token, all.each[0].place.token);
+            ts_free(all.each[i].place.dir);
+        }
+        begin_id(round, id);
+        assert_int_equal(sto_bulk_end(b.st, ts_slice_str(id), &ended, &err), 0);
+        (void)pthread_barrier_wait(&all.start);
+    }
+    for (unsigned i = 0; i < N_BEGIN; i++)
+        (void)pthread_join(threads[i], NULL);
+    (void)pthread_barrier_destroy(&all.start);
+    ship_end(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +307,7 @@ int main(void)
         cmocka_unit_test(test_store_bulk_cancel__an_importer_at_work_does_not_prevent_it),
         cmocka_unit_test(test_store_bulk_cancel__copying_ends),
         cmocka_unit_test(test_store_bulk_cancel__it_is_too_late_when_all_is_copied),
+        cmocka_unit_test(test_store_bulk_cancel__those_who_begin_at_once_get_one_token),
     };
     ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* errors are expected here */
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -177,16 +177,32 @@ static int forgotten_delete(const struct as_of *a, int64_t ts_ms, struct ts_erro
         TS_SHOWN(a->declared.metric, 200), time_text(ts_ms, text));
 }
 
-/* The version of a time that counts, if any. *is_point: the time has a point; stays set if that is what counts, since nothing was written
- * later, and then nothing is put. */
+/* The point of a time that has versions. */
+enum beside { NO_POINT, POINT_WITHOUT_VERSION, POINT };
+
+/* Is the point one of the kept versions? Otherwise its version is not there: it was lost in a crash with the answer to the put, or it is in a
+ * memstore whose snapshot is a moment older. */
+static enum beside point_beside(const struct sto_cells *versions, const struct sto_versions *v, uint32_t meta,
+                                int64_t m)
+{
+    for (uint32_t i = v->n; i-- > 0;) {
+        uint32_t at = v->first + 2 * i + 1;
+        if (versions->m[at] == m && ((versions->meta[at] ^ meta) & ~STO_META_OP_MASK) == 0)
+            return POINT;
+    }
+    return POINT_WITHOUT_VERSION;
+}
+
+/* The version of a time that counts, if any. *is_point: set if the point is what counts, since nothing was written later; then nothing is
+ * put. */
 static int put_version(struct as_of *a, const struct sto_series *s, int32_t hour, const struct sto_cells *c,
-                       const struct sto_versions *v, bool *is_point, struct ts_error *err)
+                       const struct sto_versions *v, enum beside point, bool *is_point, struct ts_error *err)
 {
     int64_t ts_ms = hour * TS_HOUR_MS + v->off;
     uint32_t i = v->n;
     while (i > 0 && c->m[v->first + 2 * (i - 1)] > a->r->as_of_us)
         i--;
-    *is_point &= i == v->n;
+    *is_point = point == POINT && i == v->n;
     if (*is_point)
         return 0;
     if (i > 0) {
@@ -194,7 +210,7 @@ static int put_version(struct as_of *a, const struct sto_series *s, int32_t hour
         if (deleted_at(a, ts_ms, c->m[at]))
             return 0;
         /* nothing was written later, and the point is not there: it was deleted */
-        if (i == v->n && c->m[at] / 1000 < a->deletes_from_ms)
+        if (point == NO_POINT && i == v->n && c->m[at] / 1000 < a->deletes_from_ms)
             return forgotten_delete(a, ts_ms, err);
         put(a, c->meta[at + 1], c->m[at + 1]);
         return 0;
@@ -224,8 +240,10 @@ static int make_cells(struct as_of *a, const struct sto_series *s, int32_t hour,
     while (i < points->n || more) {
         uint32_t off = i < points->n ? sto_meta_off(points->meta[i]) : UINT32_MAX;
         if (more && v.off <= off) {
-            bool is_point = v.off == off;
-            TS_TRY(put_version(a, s, hour, versions, &v, &is_point, err));
+            bool is_point;
+            enum beside point =
+                v.off == off ? point_beside(versions, &v, points->meta[i], points->m[i]) : NO_POINT;
+            TS_TRY(put_version(a, s, hour, versions, &v, point, &is_point, err));
             if (is_point)
                 put(a, points->meta[i], points->m[i]);
             i += v.off == off;

@@ -2,8 +2,9 @@
  * as_of.h - reads points as they were at a time of writing, of metrics that keep versions (storage/versioned.h).
  *
  * For each time of a series the last version counts that was written up to then, unless it was deleted up to then. A point without versions
- * was written before its metric was declared, and counts as it is. What cannot be known any more is an error, never left out: a time whose
- * versions of that moment were dropped, since more than the declared number were written.
+ * was written before its metric was declared, and counts as it is. A point that differs from all versions of its time is newer than they are,
+ * and its version was lost in a crash, or is not in the snapshot yet: it does not count. What cannot be known any more is an error, never left
+ * out: a time whose versions of that moment were dropped, since more than the declared number were written.
  *
  * Threads    as reader.h
  * Cost       two scans a series, of its points and of its versions; no summaries

@@ -196,7 +196,8 @@ static struct sto_mem *mem_of(struct salvage *s, uint64_t gen)
             return s->mems[i];
     if (s->n == s->cap)
         s->mems = ts_xrealloc(s->mems, (s->cap = s->cap ? s->cap * 2 : 4) * sizeof *s->mems);
-    return s->mems[s->n++] = sto_mem_new(gen, 0, (struct sto_mem_spread){s->k->n_shards, 1});
+    return s->mems[s->n++] =
+               sto_mem_new(gen, 0, (struct sto_shard_spread){s->k->n_shards, s->k->n_shards, 1});
 }
 
 static const struct sto_series *salvage_series(void *arg, uint32_t id, uint32_t metric,

@@ -119,8 +119,8 @@ struct sto_tag {
 struct sto_series {
     uint32_t id;     /* dense number from 0 */
     uint32_t metric; /* id of the metric */
-    uint32_t local;  /* dense number within its shard, from 0; differs between runs */
-    /* number of the shard, derived from the ids, so that a rename does not move the series */
+    uint32_t local;  /* dense number within its group (storage/slots.h), from 0; differs between runs */
+    /* bits of a hash of the ids, so that a rename does not move the series; the lower ones are its shard (sto_shard_of) */
     uint16_t shard;
     uint8_t n_tags;        /* tags[0..n_tags) */
     uint8_t reserved;      /* flags that only the catalog uses: STO_SERIES_ORDERED (catalog/series.h) */

@@ -21,7 +21,8 @@ struct sto_owner_size {
 /* Numbers of shards. */
 struct sto_shards {
     uint32_t n_now;    /* of the store as it is open */
-    uint32_t n_wanted; /* of the store when it is opened again, if nothing keeps it from changing */
+    uint32_t n_wanted; /* that somebody has asked for; n_now if nobody has */
+    const char *waits; /* why it has not changed yet; static; NULL: it has, or is about to */
 };
 
 #endif

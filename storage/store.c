@@ -429,6 +429,11 @@ struct sto_shards sto_shards(const struct sto_store *st)
     return sto_engine_shards(st->engine);
 }
 
+int sto_store_pump_shards(struct sto_store *st, struct ts_error *err)
+{
+    return sto_engine_pump_shards(st->engine, err);
+}
+
 int sto_rebalance(struct sto_store *st, unsigned n_shards, struct ts_error *err)
 {
     return sto_engine_set_shards(st->engine, n_shards, err);

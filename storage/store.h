@@ -146,6 +146,8 @@ int sto_compact(struct sto_store *st, const struct sto_compact_spec *spec, struc
 struct sto_shards sto_shards(const struct sto_store *st);
 /** Ask for another number of shards; sto_engine_set_shards. */
 int sto_rebalance(struct sto_store *st, unsigned n_shards, struct ts_error *err);
+/** Tests, with `pumped`: change to that number now; sto_engine_pump_shards. */
+int sto_store_pump_shards(struct sto_store *st, struct ts_error *err);
 /** Request STO_LEVEL_COMPACT in the background; returns at once. */
 void sto_compact_soon(struct sto_store *st);
 

@@ -56,6 +56,12 @@ typedef void (*sto_refused_fn)(void *arg, const struct sto_refused *refused);
  * that was requested after it is answered. */
 void sto_writer_on_refused(struct sto_writer *writer, sto_refused_fn fn, void *arg);
 
+/* A number of shards. */
+typedef void (*sto_shards_fn)(void *arg, uint32_t n_shards);
+/** Set what is called in the thread of the writer, from sto_writer_turn and before anything else that it calls back, when the store has got
+ * another number of shards. Slots of series change with it. */
+void sto_writer_on_shards(struct sto_writer *writer, sto_shards_fn fn, void *arg);
+
 enum sto_level {
     STO_LEVEL_LOG,     /* written to the log with write(2) and visible to queries */
     STO_LEVEL_DISK,    /* logs synced */

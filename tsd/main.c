@@ -370,7 +370,7 @@ static const struct tsd_cmd commands[] = {
     {.name = "rebalance",
      .also = "shards reshard",
      .summary = "Change the number of shards, or print it.",
-     .usage = "[--shards N] [--host HOST] [--port PORT]\n"
+     .usage = "[--shards N] [--no-wait] [--host HOST] [--port PORT]\n"
               "[--shards N] --data DIR",
      .opts = tsd_rebalance_opts,
      .details = tsd_rebalance_details,

@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "storage/catalog/catalog_int.h"
 #include "storage/readonly.h"
+#include "storage/slots.h"
 
 uint64_t sto_seriestab__hash(uint32_t metric, const struct sto_tag *tags, size_t n_tags)
 {
@@ -103,8 +104,8 @@ struct sto_series *sto_seriestab__make(struct sto_seriestab *t, const struct sto
 
 void sto_seriestab__put(struct sto_seriestab *t, struct sto_series *s, uint64_t hash)
 {
-    s->shard = (uint16_t)(hash & (t->n_shards - 1));
-    struct sto_series_locals *l = &t->locals[s->shard];
+    s->shard = (uint16_t)hash;
+    struct sto_series_locals *l = &t->locals[sto_shard_of(s, t->n_shards)];
     s->local = l->n_free ? l->free_numbers[--l->n_free] : l->n++;
     sto_dense__set(&t->by_id, s->id, s);
     sto_idtab__insert(&t->by_ids, table_hash(hash), s->id);
@@ -127,7 +128,7 @@ void sto_seriestab__take_out(struct sto_seriestab *t, const struct sto_series *s
 
 void sto_seriestab__free(struct sto_seriestab *t, const struct sto_series *s)
 {
-    struct sto_series_locals *l = &t->locals[s->shard];
+    struct sto_series_locals *l = &t->locals[sto_shard_of(s, t->n_shards)];
     if (l->n_free == l->cap)
         l->free_numbers =
             ts_xrealloc(l->free_numbers, (l->cap = l->cap ? l->cap * 2 : 16) * sizeof(*l->free_numbers));

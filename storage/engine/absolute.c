@@ -147,9 +147,18 @@ static int decide(struct sto_owner *o, struct sto_batch *b)
     return rc;
 }
 
+/* The owner of a series changes with the number of shards. */
+static bool is_mine(const struct sto_owner *o, const struct sto_batch *b)
+{
+    for (uint32_t i = 0; i < b->n; i++)
+        if (!sto_mem_takes(o->mem, b->points[i].series))
+            return false;
+    return true;
+}
+
 static int put(struct sto_owner *o, struct sto_absolute *a)
 {
-    if (!o->mem || !follows(o, a)) {
+    if (!o->mem || !follows(o, a) || !is_mine(o, a->batch)) {
         a->over = true;
         return TS_EBUSY;
     }

@@ -195,7 +195,7 @@ static int open_manifest(struct sto_engine *e, struct ts_error *err)
     if (e->opts.log_grow_bytes)
         sto_manifest_set_rewrite_bytes(e->manifest, e->opts.log_grow_bytes);
     const struct sto_manifest_state *state = sto_manifest_state(e->manifest);
-    e->n_shards = state->n_shards;
+    e->n_shards = e->n_groups = state->n_shards;
     sto_shards__open(e);
     e->next_file_no = state->next_file_no;
     if (!e->opts.read_only) {
@@ -228,8 +228,8 @@ static int start_thread(pthread_t *t, void *(*fn)(void *), void *arg, bool *out_
 
 struct sto_mem *sto_engine__mem_new(struct sto_engine *e, uint64_t gen, uint16_t owner, unsigned n_owners)
 {
-    struct sto_mem *mem =
-        sto_mem_new(gen, owner, (struct sto_mem_spread){.n_shards = e->n_shards, .n_owners = n_owners});
+    struct sto_shard_spread spread = {e->n_groups, sto_engine__n_shards(e), n_owners};
+    struct sto_mem *mem = sto_mem_new(gen, owner, spread);
     sto_mem_count_in(mem, &e->mems_budget);
     return mem;
 }
@@ -384,6 +384,7 @@ static void engine_free(struct sto_engine *e)
     pthread_mutex_destroy(&e->bg_mu);
     pthread_mutex_destroy(&e->compact_mu);
     pthread_mutex_destroy(&e->remove_mu);
+    sto_stop__release(&e->stop);
     pthread_cond_destroy(&e->flush_cond);
     pthread_cond_destroy(&e->compact_cond);
     if (e->unfinished)
@@ -440,6 +441,7 @@ int sto_engine_open(const struct sto_opts *opts, const struct sto_engine_owner *
     pthread_cond_init(&e->compact_cond, &steady);
     pthread_condattr_destroy(&steady);
     e->sync_q = ts_queue_new(1u << 20);
+    sto_stop__init(&e->stop);
     sto_ship__init(e);
     int rc = open_all(e, err);
     if (rc < 0) {

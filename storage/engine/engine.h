@@ -125,6 +125,9 @@ int sto_engine_wait(struct sto_engine *e, bool disk, struct ts_error *err);
 
 /** With `pumped`: do what one pass of the sync thread does. */
 void sto_engine_pump_sync(struct sto_engine *e);
+/** With `pumped`: change the number of shards now if another one is wanted. No function of a writer may be running. 0, also if the change has to wait; errors of
+ * flushes and of the manifest. */
+int sto_engine_pump_shards(struct sto_engine *e, struct ts_error *err);
 /** With `pumped`: do what the compact thread does when it is woken. */
 int sto_engine_pump_merges(struct sto_engine *e, struct ts_error *err);
 
@@ -159,8 +162,9 @@ void sto_engine_totals(struct sto_engine *e, const struct sto_total_ids *ids, si
 /* --- shards --- */
 /** The present number of shards and the wanted one. Any thread. */
 struct sto_shards sto_engine_shards(const struct sto_engine *e);
-/** Set the wanted number of shards, a power of two up to STO_SHARDS_MOST. The store changes to it when it is closed in order, in the same edit of
- * the manifest that divides the ids of clients anew. Returns when it is durable. TS_EINVAL; errors of writing DIR/SHARDS. Any thread. */
+/** Set the wanted number of shards, a power of two up to STO_SHARDS_MOST. The flush thread changes to it within about a second, while the store is in use,
+ * and tries again if something keeps it from that (shards.h); without a flush thread the store changes when it is closed in order. Returns as soon as the
+ * wish is on disk. 0; TS_EINVAL; errors of writing DIR/SHARDS. Any thread. Blocks. */
 int sto_engine_set_shards(struct sto_engine *e, unsigned n_shards, struct ts_error *err);
 
 /* --- retention --- */

@@ -1,5 +1,5 @@
 /*
- * engine_int.h - internals of the engine, shared by its files: engine.c writer.c sync.c flush.c compact.c
+ * engine_int.h - internals of the engine, shared by its files: engine.c writer.c writers.c sync.c flush.c compact.c
  * version.c recover.c.
  *
  * Lock order  mutex of the shipper -> compact_mu -> flush_mu -> remove_mu -> files_mu -> edit_mu ->
@@ -18,8 +18,10 @@
 #include "storage/engine/engine.h"
 #include "storage/engine/manifest.h"
 #include "storage/engine/once_all.h"
+#include "storage/engine/stop.h"
 #include "storage/engine/merge/partition.h"
 #include "storage/engine/unfinished.h"
+#include "storage/slots.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -32,7 +34,8 @@ enum sto_msg_kind {
     STO_MSG_SET_GEN,
     STO_MSG_ABSOLUTE,
     STO_MSG_STOP,
-    STO_MSG_NUDGE
+    STO_MSG_NUDGE,
+    STO_MSG_WAKE
 };
 
 #define STO_REFUSALS                                                                                         \
@@ -91,6 +94,9 @@ struct sto_writer {
     sto_refused_fn on_refused;   /* NULL = nobody wants to know */
     void *refused_arg;           /* its argument */
     bool turning;                /* inside sto_writer_turn: barriers called back must not recurse */
+    sto_shards_fn on_shards;     /* NULL = nobody wants to know; */
+    void *shards_arg;            /* its argument */
+    struct sto_stop_writer stop; /* stop.h */
 };
 
 /* A barrier: passes all owners, then the sync thread if a sync is requested, and then answers the writer (or
@@ -155,8 +161,11 @@ struct sto_engine {
     const struct ts_fs *fs;
     char *dir, *wal_dir, *files_dir;
     struct ts_file *lock_file;
-    uint32_t n_shards, run;
-    _Atomic uint32_t n_shards_wanted; /* from the next start on (shards.h); changed under files_mu */
+    uint32_t run;
+    uint32_t n_groups; /* shards when the store was opened (storage/slots.h); fixed */
+    /* shards; changed by the thread that has stopped all writers (shards.h), which see it when they go on */
+    _Atomic uint32_t n_shards;
+    _Atomic uint32_t n_shards_wanted; /* shards.h; changed under files_mu */
     unsigned n_owners;
     struct sto_owner *owners;
     struct sto_writer *writers;
@@ -165,7 +174,15 @@ struct sto_engine {
     /* barriers that are still open are never answered, since the threads that wait for them may have ended */
     bool closing;
 
-    /* by shard: which additions with ids it has; each belongs to its owner. NULL when read-only */
+    struct sto_stop stop; /* of all writers */
+    _Atomic(const char *)
+        shards_wait; /* why the number of shards has not changed yet; static; NULL = it is not waiting */
+    _Atomic bool shards_look;          /* it is to be changed at once */
+    int64_t shards_again_ms;           /* monotonic time of the next try; the thread that flushes */
+    _Atomic uint64_t n_shards_changes; /* times that it was changed while the store was open */
+    _Atomic uint64_t shards_stop_ms;   /* for how long writers were stopped the last time */
+
+    /* by shard: which additions with ids it has; each belongs to its owner. NULL when read-only. Replaced while all writers are stopped */
     struct sto_once **once;
     struct ts_budget once_budget;     /* memory of these tables */
     struct sto_once_clock once_clock; /* as of the opening; owners go on from there */
@@ -276,6 +293,22 @@ struct sto_engine {
     _Atomic uint64_t n_merge_paused_ms;
 };
 
+/** Shards of the store. Owners and writers: constant until they are stopped. Others: of this moment. */
+static inline uint32_t sto_engine__n_shards(const struct sto_engine *e)
+{
+    return atomic_load_explicit(&e->n_shards, memory_order_relaxed);
+}
+/** How series are spread among owners; as sto_engine__n_shards. */
+static inline struct sto_shard_spread sto_engine__spread(const struct sto_engine *e)
+{
+    return (struct sto_shard_spread){e->n_groups, sto_engine__n_shards(e), e->n_owners};
+}
+/** Index of the owner of a series; as sto_engine__n_shards. */
+static inline unsigned sto_engine__owner_of(const struct sto_engine *e, const struct sto_series *series)
+{
+    return sto_shard_of(series, sto_engine__n_shards(e)) % e->n_owners;
+}
+
 /* version.c */
 struct sto_version *sto_version__new(size_t n_ssts, size_t n_mems);
 /** From the next edit on, versions leave out points before ms in files of generations below gen. */
@@ -299,15 +332,13 @@ int sto_version__edit(struct sto_engine *e, struct sto_sst *const *add, size_t n
 
 /* writer.c */
 void sto_owner__drain(struct sto_owner *o);
+/** Send the open batches of a writer to their owners. Its thread. */
+void sto_writer__send(struct sto_writer *writer);
 /** Write a batch to the log and the memstore now. 0; an error that sto_engine__may_wait accepts: nothing was written, and the batch does not
  * wait; TS_EIO: the log is broken. Owner. */
 int sto_owner__try(struct sto_owner *o, struct sto_batch *b);
 /** Loop of an owner that has a thread of its own (own_threads). */
 void *sto_owner__thread(void *arg);
-/** Make the writers and their queues. */
-int sto_writers__init(struct sto_engine *e, struct ts_error *err);
-/** Free them; no message may be in a queue. */
-void sto_writers__release(struct sto_engine *e);
 /** May a write that failed with this code be repeated? True for TS_ENOSPC (disk space), TS_ENOMEM (memory),
  * TS_EMFILE (descriptors). */
 bool sto_engine__may_wait(int code);
@@ -328,6 +359,12 @@ bool sto_engine__memory_full(struct sto_engine *e);
 /** Without threads: let every owner handle its messages. */
 void sto_engine__pump(struct sto_engine *e);
 
+/* writers.c */
+/** Make the writers and their queues. */
+int sto_writers__init(struct sto_engine *e, struct ts_error *err);
+/** Free them; no message may be in a queue. */
+void sto_writers__release(struct sto_engine *e);
+
 /* sync.c */
 void *sto_sync__thread(void *arg);
 /* One pass: sync all logs and answer the barriers that arrived before. True: STOP was among the messages. */
@@ -343,6 +380,13 @@ int sto_flush__all(struct sto_engine *e, struct ts_error *err);
  * now on is above it. It is not flushed in the sense of the manifest yet. flush_mu held. Errors as sto_engine_flush; a later flush writes
  * what is left, and calls gen flushed with it. */
 int sto_flush__below(struct sto_engine *e, uint64_t gen, struct ts_error *err);
+/** Make owners continue with the next generation. flush_mu held. */
+void sto_flush__next_generation(struct sto_engine *e);
+/** Write everything put so far to files, while all writers are stopped; flush_mu held. TS_EBUSY: it cannot be done now. Other errors as sto_engine_flush; a later
+ * flush writes what is left. *out_gen: for sto_flush__drop_logs. */
+int sto_flush__stopped(struct sto_engine *e, uint64_t *out_gen, struct ts_error *err);
+/** Remove the logs of generations up to gen, which are in files; 0 = there are none. */
+void sto_flush__drop_logs(struct sto_engine *e, uint64_t gen);
 /** Wake the flush thread. */
 void sto_flush__wake(struct sto_engine *e);
 

@@ -5,6 +5,7 @@
  */
 #include "storage/codecs/codec.h"
 #include "storage/engine/engine_int.h"
+#include "storage/engine/shards.h"
 #include "storage/engine/evict.h"
 #include "storage/engine/files/handles.h"
 #include "storage/engine/once_engine.h"
@@ -48,9 +49,7 @@ void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *
         put += atomic_load_explicit(&e->owners[i].n_points, memory_order_relaxed);
         log_bytes += e->owners[i].wal ? sto_wal_written(e->owners[i].wal) : 0;
     }
-    struct sto_shards shards = sto_engine_shards(e);
-    each(arg, "shards", shards.n_now);
-    each(arg, "shards_wanted", shards.n_wanted);
+    sto_shards__stats(e, each, arg);
     each(arg, "files.count", v->n_ssts);
     each(arg, "files.bytes", files_bytes);
     each(arg, "files.points", points);

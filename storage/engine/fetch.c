@@ -43,8 +43,8 @@ static struct sto_mem *mem_of(struct fetch *f, uint64_t gen, bool foreign)
         if (sto_mem_gen(f->mems[i]) == gen && sto_mem_owner(f->mems[i]) == owner)
             return f->mems[i];
     f->mems = ts_xrealloc(f->mems, (f->n_mems + 1) * sizeof(struct sto_mem *));
-    struct sto_mem *mem = sto_mem_new(
-        gen, owner, (struct sto_mem_spread){.n_shards = foreign ? 1 : f->e->n_shards, .n_owners = 1});
+    struct sto_mem *mem =
+        sto_mem_new(gen, owner, (struct sto_shard_spread){foreign ? 1 : f->e->n_groups, 1, 1});
     sto_mem_count_in(mem, account(f));
     return f->mems[f->n_mems++] = mem;
 }

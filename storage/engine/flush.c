@@ -14,6 +14,7 @@
 #include "storage/engine/once_engine.h"
 #include "storage/engine/output.h"
 #include "storage/engine/reserve.h"
+#include "storage/engine/shards.h"
 #include "storage/readonly.h"
 
 #include <string.h>
@@ -176,7 +177,7 @@ static int write_files(const struct frozen *f, uint64_t big_day_points, struct s
 
 /* Unlink the logs of generations that are in files. This takes long on some file systems, so it is done after
  * the flush, when its memstores are released. */
-static void drop_logs(struct sto_engine *e, uint64_t gen)
+void sto_flush__drop_logs(struct sto_engine *e, uint64_t gen)
 {
     struct ts_error why = {0};
     if (gen && sto_wal_drop(e->fs, e->wal_dir, gen, &why) < 0)
@@ -227,7 +228,7 @@ int sto_flush__all(struct sto_engine *e, struct ts_error *err)
     int rc = 0;
     if (e->flush_failed) { /* otherwise each retry on a full disk would freeze one more generation */
         rc = flush_frozen(e, &gen, &why);
-        drop_logs(e, gen); /* at once, since new segments may need the space */
+        sto_flush__drop_logs(e, gen); /* at once, since new segments may need the space */
     }
     if (rc == 0 && active_has_points(e))
         rc = next_generation(e, &why);
@@ -239,7 +240,7 @@ int sto_flush__all(struct sto_engine *e, struct ts_error *err)
     }
     e->flush_failed = rc < 0;
     pthread_mutex_unlock(&e->flush_mu);
-    drop_logs(e, gen);
+    sto_flush__drop_logs(e, gen);
     sto_reserve__tick(e);
     if (rc < 0) {
         atomic_fetch_add_explicit(&e->n_flush_errors, 1, memory_order_relaxed);
@@ -259,9 +260,27 @@ int sto_flush__below(struct sto_engine *e, uint64_t gen, struct ts_error *err)
     change_generation(e, gen + 1);
     int rc = flush_frozen(e, &flushed, err);
     e->flush_failed = rc < 0;
-    drop_logs(e, flushed);
+    sto_flush__drop_logs(e, flushed);
     if (rc < 0)
         atomic_fetch_add_explicit(&e->n_flush_errors, 1, memory_order_relaxed);
+    return rc;
+}
+
+void sto_flush__next_generation(struct sto_engine *e)
+{
+    change_generation(e, atomic_load_explicit(&e->gen, memory_order_relaxed) + 1);
+}
+
+int sto_flush__stopped(struct sto_engine *e, uint64_t *out_gen, struct ts_error *err)
+{
+    *out_gen = 0;
+    if (e->reserved_gen)
+        return ts_error_set(err, TS_EBUSY, "a hand-over of bulk files is at work");
+    if (e->flush_failed)
+        return ts_error_set(err, TS_EBUSY, "the last flush has failed");
+    sto_flush__next_generation(e);
+    int rc = flush_frozen(e, out_gen, err);
+    e->flush_failed = rc < 0;
     return rc;
 }
 
@@ -306,7 +325,7 @@ void *sto_flush__thread(void *arg)
     static struct ts_log_limit limit;
     pthread_mutex_lock(&e->bg_mu);
     while (!e->bg_stop) {
-        if (!e->flush_wanted) {
+        if (!e->flush_wanted && !atomic_load_explicit(&e->shards_look, memory_order_relaxed)) {
             struct timespec until;
             clock_gettime(CLOCK_MONOTONIC, &until); /* the clock of the condition variable: see
                                                      * sto_engine_open */
@@ -317,6 +336,7 @@ void *sto_flush__thread(void *arg)
         (void)sto_handles_leave_free(e->caches.handles, 0);
         sto_version__release_unused(e);
         sto_reserve__tick(e);
+        sto_shards__tick(e);
         pthread_mutex_lock(&e->bg_mu);
         bool want = e->flush_wanted || too_old(e);
         e->flush_wanted = false;

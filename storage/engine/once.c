@@ -10,6 +10,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
+#include <string.h>
+
 #define FIRST_SLOTS 16u /* a power of two */
 #define BAR_CLIENTS 32u /* a power of two */
 #define BAR_IDS     8u  /* of each; a power of two */
@@ -342,6 +344,60 @@ static bool has_all(const struct sto_once *b, const struct sto_once *a)
 bool sto_once_same(const struct sto_once *a, const struct sto_once *b)
 {
     return has_all(a, b) && has_all(b, a);
+}
+
+bool sto_once_waits(const struct sto_once *t)
+{
+    for (size_t i = 0; i < t->n_slots; i++)
+        if (t->slots[i].refused)
+            return true;
+    return false;
+}
+
+int sto_once_copy(const struct sto_once *from, const struct sto_once_limits *limits, struct sto_once **out)
+{
+    TS_TRY(sto_once_new(limits, out));
+    struct sto_once *t = *out;
+    size_t n_slots = from->n_slots;
+    struct entry *slots = n_slots ? ts_try_calloc(1, bytes_of(n_slots)) : NULL;
+    if (n_slots && !slots) {
+        sto_once_free(t);
+        *out = NULL;
+        return TS_ENOMEM;
+    }
+    *t = *from;
+    t->limits = *limits;
+    t->recent = NULL;
+    t->slots = slots;
+    t->shares = n_slots ? (struct share *)(void *)(slots + n_slots) : NULL;
+    if (n_slots)
+        memcpy(slots, from->slots, bytes_of(n_slots));
+    ts_budget_force(limits->budget, bytes_of(n_slots));
+    return 0;
+}
+
+int sto_once_join(struct sto_once *to, const struct sto_once *from)
+{
+    for (size_t i = 0; i < from->n_slots; i++) {
+        const struct entry *f = &from->slots[i];
+        if (!f->id.made_s)
+            continue;
+        struct entry *e = find(to, &f->id);
+        if (!e && !(e = insert(to, &f->id, f->client, f->seen_s, true)))
+            return TS_ENOMEM;
+        if (!e->client)
+            own(to, e, f->client);
+        e->stream = f->stream > e->stream ? f->stream : e->stream;
+        e->seen_s =
+            f->seen_s > e->seen_s ? f->seen_s : e->seen_s; /* over_s may be too early, which costs a look */
+    }
+    for (size_t i = 0; i < sizeof to->barred / sizeof to->barred[0]; i++)
+        if (from->barred[i] > to->barred[i])
+            to->barred[i] = from->barred[i];
+    if (from->former_s > to->former_s)
+        to->former_s = from->former_s;
+    sto_once_join_forgotten(to, from);
+    return 0;
 }
 
 void sto_once_join_forgotten(struct sto_once *to, const struct sto_once *from)

@@ -85,6 +85,13 @@ void sto_once_undone(struct sto_once *t, const struct sto_once_id *id);
 void sto_once_forget_all(struct sto_once *t);
 /** Do two tables remember the same ids, each with the same last sequence, and no other? */
 bool sto_once_same(const struct sto_once *a, const struct sto_once *b);
+/** Does a sequence that was refused have to arrive before later ones? */
+bool sto_once_waits(const struct sto_once *t);
+/** Make a copy with other limits, which knows the streams, too; while no part is being decided. Its memory is counted even beyond the account's
+ * limit. 0, TS_ENOMEM. */
+int sto_once_copy(const struct sto_once *from, const struct sto_once_limits *limits, struct sto_once **out);
+/** Add what a table that is the same (sto_once_same) knows of ids that have added nothing, of streams and of time. 0; TS_ENOMEM: `to` has a part. */
+int sto_once_join(struct sto_once *to, const struct sto_once *from);
 /** What `from` has forgotten is forgotten by `to` as well. */
 void sto_once_join_forgotten(struct sto_once *to, const struct sto_once *from);
 /** Is an id of this second refused because one was forgotten? */

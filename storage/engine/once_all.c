@@ -77,31 +77,30 @@ void sto_once_all_encode_forgotten(uint32_t n_shards, uint64_t made_s, struct ts
         (void)put_table(out, i, (struct ts_slice){(char *)bytes, (size_t)(p - bytes)});
 }
 
-bool sto_once_all_join(struct sto_once *const *tables, uint32_t n_shards, uint32_t n)
+bool sto_once_all_wait(struct sto_once *const *tables, uint32_t n_shards)
 {
-    for (uint32_t i = n; i < n_shards; i++)
-        if (!sto_once_same(tables[i], tables[i & (n - 1)]))
-            return false;
-    for (uint32_t i = n; i < n_shards; i++)
-        sto_once_join_forgotten(tables[i & (n - 1)], tables[i]);
-    return true;
+    for (uint32_t i = 0; i < n_shards; i++)
+        if (sto_once_waits(tables[i]))
+            return true;
+    return false;
 }
 
-int sto_once_all_divide(struct sto_once *const *tables, uint32_t n_shards, uint32_t n,
-                        const struct sto_once_time *now, struct ts_buf *out)
+int sto_once_all_change(struct sto_once *const *tables, uint32_t n_shards, uint32_t n,
+                        const struct sto_once_limits *limits, struct sto_once ***out)
 {
-    struct ts_buf one;
-    int rc = 0;
-    ts_buf_init(&one, 0);
-    for (uint32_t i = 0; i < n_shards && i < n && rc == 0; i++) {
-        if (sto_once_is_new(tables[i]))
-            continue;
-        ts_buf_clear(&one);
-        rc = sto_once_encode(tables[i], now, &one);
-        for (uint32_t k = i; k < n && rc == 0; k += n_shards)
-            rc = put_table(out, k, ts_buf_get(&one));
-    }
-    ts_buf_release(&one);
+    struct sto_once **made = ts_try_calloc(n, sizeof *made);
+    int rc = made ? 0 : TS_ENOMEM;
+    *out = NULL;
+    for (uint32_t i = n; i < n_shards && rc == 0; i++)
+        rc = sto_once_same(tables[i], tables[i & (n - 1)]) ? 0 : TS_EBUSY;
+    for (uint32_t k = 0; k < n && rc == 0; k++)
+        rc = sto_once_copy(tables[k & (n_shards - 1)], limits, &made[k]);
+    for (uint32_t i = n; i < n_shards && rc == 0; i++)
+        rc = sto_once_join(made[i & (n - 1)], tables[i]);
+    if (rc == 0)
+        *out = made;
+    else
+        sto_once_all_free(made, n);
     return rc;
 }
 

@@ -21,16 +21,17 @@ void sto_once_all_encode(struct sto_once *const *tables, uint32_t n_shards, uint
 /** Append what says that every shard has forgotten all ids up to a time. */
 void sto_once_all_encode_forgotten(uint32_t n_shards, uint64_t made_s, struct ts_buf *out);
 /**
- * Before a store gets fewer shards, a power of two: make the first n tables as those of the shards that become one each.
+ * Make the tables of a store that gets another number of shards; the old ones stay as they are. Both numbers are powers of two. A shard that is divided is copied;
+ * shards that become one get one table, if they remember the same sequences of the same ids, so that it can stand for all of them.
  *
- * @return false if shards that become one do not remember the same sequences of the same ids, so that one table cannot stand for
- *         all of them; no table has changed then
+ * @param n       the new number
+ * @param limits  of the new tables
+ * @return 0; TS_EBUSY: they do not; TS_ENOMEM
  */
-bool sto_once_all_join(struct sto_once *const *tables, uint32_t n_shards, uint32_t n);
-/** Append tables for a store of n shards that has n_shards now, both powers of two: copies for shards that are divided; for fewer shards
- * sto_once_all_join comes before. 0, TS_ENOMEM. */
-int sto_once_all_divide(struct sto_once *const *tables, uint32_t n_shards, uint32_t n,
-                        const struct sto_once_time *now, struct ts_buf *out);
+int sto_once_all_change(struct sto_once *const *tables, uint32_t n_shards, uint32_t n,
+                        const struct sto_once_limits *limits, struct sto_once ***out);
+/** Does a sequence that was refused have to arrive before later ones, in any of the tables? */
+bool sto_once_all_wait(struct sto_once *const *tables, uint32_t n_shards);
 /** The latest steady_s of the tables that were read (sto_once_former_s). */
 uint64_t sto_once_all_former_s(struct sto_once *const *tables, uint32_t n_shards);
 /** Read what these functions appended, any number of times in any order of shards, into tables that are empty. Any bytes are

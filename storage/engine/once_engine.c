@@ -14,15 +14,20 @@ static int64_t mono_ms(void)
     return ts_clock_mono_ns() / 1000000;
 }
 
-int sto_once__open(struct sto_engine *e, struct ts_error *err)
+struct sto_once_limits sto_once__limits(struct sto_engine *e, uint32_t n_shards)
 {
-    size_t fit = sto_once_fit(e->once_budget.limit_bytes / e->n_shards);
+    size_t fit = sto_once_fit(e->once_budget.limit_bytes / n_shards);
     size_t most = fit < e->opts.max_ids ? fit : e->opts.max_ids;
     size_t share = e->opts.max_client_ids ? e->opts.max_client_ids : (most + 3) / 4;
-    struct sto_once_limits limits = {.max_ids = e->opts.max_ids,
-                                     .max_client_ids = share,
-                                     .kept_s = e->opts.ids_kept_s,
-                                     .budget = &e->once_budget};
+    return (struct sto_once_limits){.max_ids = e->opts.max_ids,
+                                    .max_client_ids = share,
+                                    .kept_s = e->opts.ids_kept_s,
+                                    .budget = &e->once_budget};
+}
+
+int sto_once__open(struct sto_engine *e, struct ts_error *err)
+{
+    struct sto_once_limits limits = sto_once__limits(e, e->n_shards);
     struct ts_error why = {0};
     if (e->opts.read_only)
         return 0;

@@ -16,6 +16,8 @@ struct sto_parts_counts;
 
 /** Read from the manifest which additions with ids are in files. Opening, before sto_recover__wal. 0, TS_ENOMEM, TS_ECORRUPT. */
 int sto_once__open(struct sto_engine *e, struct ts_error *err);
+/** Limits of the tables of a store with so many shards. */
+struct sto_once_limits sto_once__limits(struct sto_engine *e, uint32_t n_shards);
 /** After replay: keep what the first flush makes durable if nothing is added before it. */
 void sto_once__replayed(struct sto_engine *e);
 /** What time is it for the ids of an owner's shards? The owner. */

@@ -5,10 +5,12 @@
  */
 #include "storage/engine/parts.h"
 
+#include "storage/slots.h"
+
 static struct sto_once *table_of(const struct sto_batch *b, const struct sto_part *p,
-                                 struct sto_once *const *tables)
+                                 const struct sto_parts_tables *tables)
 {
-    return tables[b->points[p->first].series->shard];
+    return tables->of[sto_shard_of(b->points[p->first].series, tables->n_shards)];
 }
 
 static const struct sto_stream *stream_of(const struct sto_batch *b, const struct sto_part *p)
@@ -46,7 +48,8 @@ static void compact(struct sto_batch *b, uint32_t asker)
     b->n = n;
 }
 
-void sto_parts_decide(struct sto_batch *b, struct sto_once *const *tables, const struct sto_once_time *now)
+void sto_parts_decide(struct sto_batch *b, const struct sto_parts_tables *tables,
+                      const struct sto_once_time *now)
 {
     bool all_new = true;
     for (unsigned k = 0; k < b->n_parts; k++) {
@@ -60,7 +63,7 @@ void sto_parts_decide(struct sto_batch *b, struct sto_once *const *tables, const
         compact(b, 0);
 }
 
-void sto_parts_added(struct sto_batch *b, struct sto_once *const *tables)
+void sto_parts_added(struct sto_batch *b, const struct sto_parts_tables *tables)
 {
     for (unsigned k = 0; k < b->n_parts; k++) {
         const struct sto_part *p = &b->parts[k];
@@ -69,14 +72,14 @@ void sto_parts_added(struct sto_batch *b, struct sto_once *const *tables)
     }
 }
 
-void sto_parts_undone(struct sto_batch *b, struct sto_once *const *tables)
+void sto_parts_undone(struct sto_batch *b, const struct sto_parts_tables *tables)
 {
     for (unsigned k = 0; k < b->n_parts; k++)
         if (b->parts[k].n)
             sto_once_undone(table_of(b, &b->parts[k], tables), &stream_of(b, &b->parts[k])->id);
 }
 
-void sto_parts_drop(struct sto_batch *b, struct sto_once *const *tables, uint32_t asker,
+void sto_parts_drop(struct sto_batch *b, const struct sto_parts_tables *tables, uint32_t asker,
                     const struct sto_once_time *now)
 {
     for (unsigned k = 0; k < b->n_parts; k++) {

@@ -10,20 +10,26 @@
 #include "storage/batch.h"
 #include "storage/engine/once.h"
 
+/* Tables of ids by shard. */
+struct sto_parts_tables {
+    struct sto_once *const *of;
+    uint32_t n_shards;
+};
+
 /**
  * Decide about each part of a batch that still has points. Points of parts that are not new are taken out of the batch; what is refused keeps its answer.
  *
- * @param tables  by shard
  * Cost: two probes of a table for each part; the points move only if a part is not new.
  */
-void sto_parts_decide(struct sto_batch *b, struct sto_once *const *tables, const struct sto_once_time *now);
+void sto_parts_decide(struct sto_batch *b, const struct sto_parts_tables *tables,
+                      const struct sto_once_time *now);
 /** The points of the batch are in the log. */
-void sto_parts_added(struct sto_batch *b, struct sto_once *const *tables);
+void sto_parts_added(struct sto_batch *b, const struct sto_parts_tables *tables);
 /** They are not, and the batch is tried again later, beginning with sto_parts_decide. */
-void sto_parts_undone(struct sto_batch *b, struct sto_once *const *tables);
+void sto_parts_undone(struct sto_batch *b, const struct sto_parts_tables *tables);
 /** A batch waits, and one asker is about to learn that its additions were not made: take these out, of parts and without. Later sequences of the
  * ids concerned are refused until the refused ones arrive. */
-void sto_parts_drop(struct sto_batch *b, struct sto_once *const *tables, uint32_t asker,
+void sto_parts_drop(struct sto_batch *b, const struct sto_parts_tables *tables, uint32_t asker,
                     const struct sto_once_time *now);
 /* What became of parts. */
 struct sto_parts_counts {

@@ -54,7 +54,7 @@ static int on_once(void *arg, uint16_t shard, const struct sto_once_id *id, uint
                    struct ts_error *err)
 {
     struct replay *r = arg;
-    if (r->e->once && sto_once_added(r->e->once[shard], id, seq) < 0)
+    if (r->e->once && sto_once_added(r->e->once[shard & (sto_engine__n_shards(r->e) - 1)], id, seq) < 0)
         return ts_error_set(err, TS_ENOMEM, "no memory for the ids of additions in the write-ahead log");
     return 0;
 }

@@ -4,6 +4,7 @@
 #include "storage/engine/shards.h"
 
 #include "base/log.h"
+#include "base/time.h"
 #include "storage/engine/engine_int.h"
 #include "storage/engine/once_engine.h"
 #include "storage/readonly.h"
@@ -12,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILE_BYTES 32 /* longest DIR/SHARDS */
+#define FILE_BYTES 32    /* longest DIR/SHARDS */
+#define RETRY_MS   10000 /* after something has kept the number from changing */
 
 static bool is_number_of_shards(unsigned long n)
 {
@@ -50,7 +52,20 @@ void sto_shards__open(struct sto_engine *e)
 
 struct sto_shards sto_engine_shards(const struct sto_engine *e)
 {
-    return (struct sto_shards){e->n_shards, atomic_load_explicit(&e->n_shards_wanted, memory_order_relaxed)};
+    struct sto_shards n = {.n_wanted = atomic_load_explicit(&e->n_shards_wanted, memory_order_relaxed)};
+    n.n_now = sto_engine__n_shards(e);
+    n.waits = n.n_now == n.n_wanted ? NULL : atomic_load_explicit(&e->shards_wait, memory_order_relaxed);
+    return n;
+}
+
+void sto_shards__stats(struct sto_engine *e, void (*each)(void *arg, const char *name, uint64_t value),
+                       void *arg)
+{
+    struct sto_shards shards = sto_engine_shards(e);
+    each(arg, "shards", shards.n_now);
+    each(arg, "shards_wanted", shards.n_wanted);
+    each(arg, "shards_changes", atomic_load_explicit(&e->n_shards_changes, memory_order_relaxed));
+    each(arg, "shards_stop_ms", atomic_load_explicit(&e->shards_stop_ms, memory_order_relaxed));
 }
 
 int sto_engine_set_shards(struct sto_engine *e, unsigned n_shards, struct ts_error *err)
@@ -69,46 +84,207 @@ int sto_engine_set_shards(struct sto_engine *e, unsigned n_shards, struct ts_err
         atomic_store_explicit(&e->n_shards_wanted, n_shards, memory_order_relaxed);
     pthread_mutex_unlock(&e->files_mu);
     ts_free(path);
-    return rc;
+    if (rc < 0)
+        return rc;
+    atomic_store_explicit(&e->shards_wait, NULL, memory_order_relaxed);
+    atomic_store_explicit(&e->shards_look, true, memory_order_relaxed);
+    pthread_mutex_lock(&e->bg_mu);
+    pthread_cond_signal(&e->flush_cond);
+    pthread_mutex_unlock(&e->bg_mu);
+    return 0;
 }
 
-/* --- ids of clients --- */
+/* --- the change --- */
 
-/* Append tables for `wanted` shards; NULL, or the reason why that cannot be exact now. */
-static const char *divide(struct sto_engine *e, uint32_t wanted, struct ts_buf *out)
+static const char wait_repeat[] =
+    "clients that number their increments may still repeat some, which fewer shards "
+    "could not tell apart",
+                  wait_refused[] = "increments were refused, and their client has to repeat them first",
+                  wait_room[] = "counter_ids_bytes is too low for that many copies of the ids of clients",
+                  wait_memory[] = "no memory for the ids of clients",
+                  wait_thread[] = "a thread that puts points does not answer",
+                  wait_space[] = "points wait for space or memory, or bulk files are handed over",
+                  wait_error[] = "an error, which is in the log";
+
+/* A change at work. */
+struct change {
+    struct sto_engine *e;
+    uint32_t was, wanted;
+    bool open;              /* the store is in use: clients go on with their streams */
+    struct sto_once **made; /* tables of ids for the wanted number; owned */
+    const char *why;        /* why it has to wait; static */
+};
+
+static int waits(struct change *c, const char *why, struct ts_error *err)
 {
+    c->why = why;
+    return ts_error_set(err, TS_EBUSY, "%s", why);
+}
+
+/* Make the tables of ids. No owner uses the present ones. TS_EBUSY: it has to wait. */
+static int make_tables(struct change *c, struct ts_error *err)
+{
+    struct sto_engine *e = c->e;
+    size_t fit = sto_once_fit(e->once_budget.limit_bytes / c->wanted);
+    struct sto_once_limits limits = sto_once__limits(e, c->wanted);
+    for (uint32_t i = 0; i < c->was; i++)
+        if (c->wanted > c->was && sto_once_n(e->once[i]) > fit)
+            return waits(c, wait_room, err);
+    if (c->open && sto_once_all_wait(e->once, c->was))
+        return waits(c, wait_refused, err);
+    int rc = sto_once_all_change(e->once, c->was, c->wanted, &limits, &c->made);
+    return rc ? waits(c, rc == TS_EBUSY ? wait_repeat : wait_memory, err) : 0;
+}
+
+/* The manifest has the wanted number from now on. Errors of the manifest: it has one or the other. */
+static int write_manifest(struct change *c, struct ts_error *err)
+{
+    struct sto_engine *e = c->e;
     struct sto_once_time now = sto_once__now(&e->owners[0]);
-    size_t fit = sto_once_fit(e->once_budget.limit_bytes / wanted);
-    for (uint32_t i = 0; i < e->n_shards; i++)
-        if (wanted > e->n_shards && sto_once_n(e->once[i]) > fit)
-            return "counter_ids_bytes is too low for that many copies of the ids of clients";
-    if (wanted < e->n_shards && !sto_once_all_join(e->once, e->n_shards, wanted))
-        return "clients that number their increments may still repeat some, which fewer shards could not "
-               "tell apart";
-    return sto_once_all_divide(e->once, e->n_shards, wanted, &now, out) < 0
-               ? "no memory for the ids of clients"
-               : NULL;
-}
-
-int sto_shards__close(struct sto_engine *e, struct ts_error *err)
-{
-    uint32_t wanted = atomic_load_explicit(&e->n_shards_wanted, memory_order_relaxed);
-    if (wanted == e->n_shards || !e->once)
-        return 0;
     struct ts_buf ids;
     ts_buf_init(&ids, 0);
-    const char *why = divide(e, wanted, &ids);
-    int rc = why ? 0 : sto_manifest_set_shards(e->manifest, wanted, ts_buf_get(&ids), err);
-    if (why)
-        ts_log(TS_LOG_WARN, "the store keeps %u shards for now, %u are wanted: %s", e->n_shards, wanted, why);
-    else if (rc == 0)
-        ts_log(TS_LOG_INFO, "the store has %u shards instead of %u from its next start on", wanted,
-               e->n_shards);
-    ts_buf_release(&ids);
-    if (rc == 0 && !why) {
+    sto_once_all_encode(c->made, c->wanted, 0, 1, &now, &ids);
+    pthread_mutex_lock(&e->files_mu);
+    int rc = sto_manifest_set_shards(e->manifest, c->wanted, ts_buf_get(&ids), err);
+    if (rc == 0 && atomic_load_explicit(&e->n_shards_wanted, memory_order_relaxed) == c->wanted) {
         char *path = ts_fs_join(e->dir, STO_SHARDS_NAME);
         (void)e->fs->unlink(e->fs, path, NULL); /* if it stays, it says what the manifest says */
         ts_free(path);
     }
+    pthread_mutex_unlock(&e->files_mu);
+    ts_buf_release(&ids);
+    return rc;
+}
+
+static struct change change_of(struct sto_engine *e, bool open)
+{
+    return (struct change){.e = e,
+                           .was = sto_engine__n_shards(e),
+                           .wanted = atomic_load_explicit(&e->n_shards_wanted, memory_order_relaxed),
+                           .open = open};
+}
+
+static void report(const struct change *c)
+{
+    if (c->why && atomic_exchange_explicit(&c->e->shards_wait, c->why, memory_order_relaxed) != c->why)
+        ts_log(TS_LOG_WARN, "the store keeps %u shards for now, %u are wanted: %s", c->was, c->wanted,
+               c->why);
+}
+
+int sto_shards__close(struct sto_engine *e, struct ts_error *err)
+{
+    struct change c = change_of(e, false);
+    struct ts_error why = {0};
+    if (c.wanted == c.was || !e->once)
+        return 0;
+    int rc = make_tables(&c, &why) == 0 ? write_manifest(&c, err) : 0;
+    report(&c);
+    if (rc == 0 && !c.why)
+        ts_log(TS_LOG_INFO, "the store has %u shards instead of %u from its next start on", c.wanted, c.was);
+    sto_once_all_free(c.made, c.wanted);
+    return rc;
+}
+
+/* --- while the store is in use --- */
+
+/* The tables and owners of the wanted number take the place of the former ones. */
+static void install(struct change *c)
+{
+    struct sto_engine *e = c->e;
+    struct sto_once **former = e->once;
+    e->once = c->made;
+    c->made = NULL;
+    atomic_store_explicit(&e->n_shards, c->wanted, memory_order_relaxed);
+    sto_flush__next_generation(e); /* each owner gets a memstore and a part of the log for its new shards */
+    sto_once_all_free(former, c->was);
+    atomic_fetch_add_explicit(&e->n_shards_changes, 1, memory_order_relaxed);
+}
+
+/* Change it while all writers are stopped and owners have handled all batches. */
+static int change_stopped(struct change *c, uint64_t *out_gen, struct ts_error *err)
+{
+    TS_TRY(make_tables(c, err));
+    int rc = sto_flush__stopped(c->e, out_gen, err);
+    if (rc < 0)
+        return waits(c, rc == TS_EBUSY || sto_engine__may_wait(rc) ? wait_space : wait_error, err);
+    rc = write_manifest(c, err);
+    if (rc < 0)
+        c->why = wait_error;
+    else
+        install(c);
+    return rc;
+}
+
+/* check: only find out whether it has to wait. */
+static int stop_and_change(struct change *c, bool check, struct ts_error *err)
+{
+    struct sto_engine *e = c->e;
+    uint64_t gen = 0;
+    int64_t began_ns;
+    pthread_mutex_lock(&e->flush_mu);
+    int rc = sto_stop__begin(e, &began_ns, err);
+    if (rc < 0) {
+        if (!atomic_load_explicit(&e->stop_compact,
+                                  memory_order_relaxed)) /* else the store is closing, and changes then */
+            c->why = wait_thread;
+    } else {
+        rc = check ? make_tables(c, err) : change_stopped(c, &gen, err);
+        if (rc == TS_EIO) /* the manifest has either number: the logs must get nothing that depends on it */
+            sto_engine__refuse(e, rc, err);
+        sto_stop__end(e);
+        if (!check)
+            atomic_store_explicit(&e->shards_stop_ms, (uint64_t)(ts_clock_mono_ns() - began_ns) / 1000000,
+                                  memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&e->flush_mu);
+    sto_flush__drop_logs(e, gen);
+    sto_once_all_free(c->made, c->wanted);
+    c->made = NULL;
+    return rc;
+}
+
+/* 0, also if it has to wait; errors of flushes and of the manifest. */
+static int try_change(struct sto_engine *e, struct ts_error *err)
+{
+    struct change c = change_of(e, true);
+    int rc = stop_and_change(&c, true, err);
+    /* most of what is in memory goes to files before the stop, and what came meanwhile once more */
+    for (int i = 0; i < 2 && rc == 0; i++)
+        if ((rc = sto_flush__all(e, err)) < 0)
+            c.why = sto_engine__may_wait(rc) ? wait_space : wait_error;
+    if (rc == 0)
+        rc = stop_and_change(&c, false, err);
+    if (rc < 0 && c.why == wait_error)
+        ts_log(TS_LOG_ERROR, "the number of shards cannot be changed: %s", err->text);
+    sto_engine__fatal(e, rc, err);
+    report(&c);
+    if (rc == 0)
+        ts_log(TS_LOG_INFO, "the store has %u shards instead of %u; puts waited for %llu ms", c.wanted, c.was,
+               (unsigned long long)atomic_load_explicit(&e->shards_stop_ms, memory_order_relaxed));
+    else
+        e->shards_again_ms = ts_clock_mono_ns() / 1000000 + RETRY_MS;
+    return rc == TS_EBUSY ? 0 : rc;
+}
+
+static bool is_wanted(const struct sto_engine *e)
+{
+    return !e->opts.read_only && e->once &&
+           atomic_load_explicit(&e->n_shards_wanted, memory_order_relaxed) != sto_engine__n_shards(e);
+}
+
+void sto_shards__tick(struct sto_engine *e)
+{
+    bool look = atomic_exchange_explicit(&e->shards_look, false, memory_order_relaxed);
+    struct ts_error err = {0};
+    if (is_wanted(e) && (look || ts_clock_mono_ns() / 1000000 >= e->shards_again_ms))
+        (void)try_change(e, &err);
+}
+
+int sto_engine_pump_shards(struct sto_engine *e, struct ts_error *err)
+{
+    struct ts_error why = {0};
+    int rc = is_wanted(e) ? try_change(e, &why) : 0;
+    if (rc < 0 && err)
+        *err = why;
     return rc;
 }

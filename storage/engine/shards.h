@@ -3,20 +3,26 @@
  *
  * A shard is a part of all series by the low bits of a hash of their names. Files, names and small cells do not depend on it. The number
  * is in the manifest, and with it the ids of clients (once_all.h), which each shard remembers for itself. What somebody wants stands in
- * DIR/SHARDS until the store is closed in order: then no batch is on its way, everything is in files, and one edit of the manifest
- * changes the number and divides the ids anew. So a crash leaves the old number or the new one, each with ids that fit.
+ * DIR/SHARDS until one edit of the manifest changes the number and the ids together. So a crash leaves the old number or the new one, each with ids that fit.
+ *
+ *   in use        The flush thread first sees whether the ids let it, and flushes most of what is in memory. Then it stops all writers (stop.h), so that no batch is on its
+ *                 way, flushes the rest, edits the manifest, and lets owners continue with a generation whose memstores, logs and tables belong to
+ *                 the new shards. Readers notice nothing: memstores and series stay as they are (storage/slots.h).
+ *   closing       Everything is in files and no owner runs any more. This is for stores without a flush thread, and for a wish that still waits.
  *
  *   more shards   A shard becomes several. Each gets all ids of the former one: a sequence that the former shard added was added to all of its
  *                 series in one record of the log.
  *   fewer shards  Several shards become one, which remembers one sequence for an id. That is exact only if all of them have added the
  *                 same one; if not, a repeat that is still to come would be lost or added twice. Then the number stays, with a line in
- *                 the log, and the next close tries again; ids are forgotten counter_ids_kept_h (and two hours) after they came first.
+ *                 the log, and the change is tried again; ids are forgotten counter_ids_kept_h (and two hours) after they came first.
+ *   refusals      While a refused sequence has to come again before later ones, the number stays, too: of the shards that take part of it after the change, some
+ *                 may get no part of it, and would wait for ever. Closing ends all streams, and with them refusals.
  *
- * Alternatives: changing it while points come would need all handles of series, which every thread reads without a lock, to be made
- * again; dividing at the start would need the logs to be replayed twice.
+ * Alternatives: shards as part of the number of a series would have to be changed in all series, which every thread reads without a lock;
+ * dividing at the start would need the logs to be replayed twice.
  *
  * Format     docs/FORMAT.md "Wanted shards"
- * Threads    open and close: the caller's, no other thread runs; the others: any
+ * Threads    open and close: the caller's, no other thread runs; tick: the flush thread; the others: any
  */
 #ifndef STORAGE_ENGINE_SHARDS_H
 #define STORAGE_ENGINE_SHARDS_H
@@ -34,6 +40,12 @@ struct sto_engine;
 int sto_shards_read(const struct ts_fs *fs, const char *dir, uint32_t *out_n, struct ts_error *err);
 /** Take up what is wanted; what cannot be read is reported in the log, and nothing is wanted then. */
 void sto_shards__open(struct sto_engine *e);
+/** Change to the wanted number if there is another one, and it is time to try. The flush thread, without locks. Blocks: two flushes; puts wait for the last
+ * part of it. */
+void sto_shards__tick(struct sto_engine *e);
+/** The figures for sto_engine_stats. Any thread. */
+void sto_shards__stats(struct sto_engine *e, void (*each)(void *arg, const char *name, uint64_t value),
+                       void *arg);
 /** Everything is in files and no owner runs any more: change to the wanted number. 0, also if it has to wait; errors of the manifest, after
  * which it has the old number or the new one. */
 int sto_shards__close(struct sto_engine *e, struct ts_error *err);

@@ -191,7 +191,7 @@ static int send_to(struct settling *s, struct group *g, unsigned owner, struct t
         struct sto_batch *b = sto_absolute_batch(a);
         uint32_t n;
         for (; i < g->n && b->n < STO_BATCH_POINTS; i++)
-            if (g->points[i].series && g->points[i].series->shard % p->e->n_owners == owner)
+            if (g->points[i].series && sto_engine__owner_of(p->e, g->points[i].series) == owner)
                 b->points[b->n++] = g->points[i];
         int one = sto_absolute_send(a, &p->s->stop, &n, &s->over, err);
         s->n_put += n;

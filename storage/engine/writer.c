@@ -32,10 +32,26 @@ static void report_sync(struct sto_engine *e, int rc)
         sto_sync__nudge(e);
 }
 
+static struct sto_parts_tables tables_of(const struct sto_engine *e)
+{
+    return (struct sto_parts_tables){e->once, sto_engine__n_shards(e)};
+}
+
 static void parts_decide(struct sto_owner *o, struct sto_batch *b)
 {
     struct sto_once_time now = sto_once__now(o);
-    sto_parts_decide(b, o->e->once, &now);
+    struct sto_parts_tables tables = tables_of(o->e);
+    sto_parts_decide(b, &tables, &now);
+}
+
+/* It is known whether the parts of a batch are in the log. */
+static void parts_settle(struct sto_owner *o, struct sto_batch *b, bool added)
+{
+    struct sto_parts_tables tables = tables_of(o->e);
+    if (added)
+        sto_parts_added(b, &tables);
+    else
+        sto_parts_undone(b, &tables);
 }
 
 /* Write to the log, then to the memstore. After an error that sto_engine__may_wait accepts nothing was
@@ -61,13 +77,13 @@ static int owner_write(struct sto_owner *o, struct sto_batch *b, bool waits)
     }
     if (rc < 0) {
         if (b->n_parts)
-            sto_parts_undone(b, e->once);
+            parts_settle(o, b, false);
         sto_engine__refuse(e, rc, &err);
         report_sync(e, rc);
         return rc;
     }
     if (b->n_parts)
-        sto_parts_added(b, e->once);
+        parts_settle(o, b, true);
     sto_mem_apply(o->mem, b->points, n);
     atomic_store_explicit(&o->n_points, atomic_load_explicit(&o->n_points, memory_order_relaxed) + n,
                           memory_order_relaxed);
@@ -164,13 +180,14 @@ static void barrier_answered(struct sto_barrier *b, struct sto_engine *e);
 static void drop_adds(struct sto_owner *o, const struct sto_writer *writer, uint32_t asker)
 {
     struct sto_once_time now = sto_once__now(o);
+    struct sto_parts_tables tables = tables_of(o->e);
     for (struct ts_msg *held = o->held; held; held = held->next) {
         struct sto_batch *b = (struct sto_batch *)held;
         uint32_t n = 0;
         if (b->from != writer->index)
             continue; /* its numbers of askers are its own */
         if (b->n_parts) {
-            sto_parts_drop(b, o->e->once, asker, &now);
+            sto_parts_drop(b, &tables, asker, &now);
             continue;
         }
         for (uint32_t i = 0; i < b->n; i++)
@@ -197,6 +214,8 @@ static void owner_set_gen(struct sto_owner *o, struct sto_set_gen *msg)
 {
     struct ts_error err = {0};
     int rc = o->wal ? sto_wal_set_gen(o->wal, sto_mem_gen(msg->mem), &err) : 0;
+    if (o->wal)
+        sto_wal_set_spread(o->wal, sto_engine__spread(o->e)); /* as that of the memstore */
     if (rc < 0) {
         sto_engine__refuse(o->e, rc, &err);
         report_sync(o->e, rc);
@@ -284,6 +303,9 @@ static void handle(struct sto_engine *e, unsigned index, struct ts_msg *msg)
         o->stop = true;
         ts_free(msg);
         break;
+    case STO_MSG_WAKE:
+        ts_free(msg);
+        break;
     case STO_MSG_NUDGE:
         TS_BUG("a nudge is for the sync thread");
     }
@@ -291,9 +313,12 @@ static void handle(struct sto_engine *e, unsigned index, struct ts_msg *msg)
 
 void sto_owner__drain(struct sto_owner *o)
 {
+    struct sto_writer *w = &o->e->writers[o->index];
+    bool both = w->replies == o->in;
     ts_queue_drained(o->in);
-    for (struct ts_msg *msg; (msg = ts_queue_pop(o->in));)
-        handle(o->e, o->index, msg);
+    for (struct ts_msg *msg; (msg = both ? sto_stop__pop(w) : ts_queue_pop(o->in));)
+        if (!both || !sto_stop__put_aside(w, msg))
+            handle(o->e, o->index, msg);
     owner_retry_due(o);
 }
 
@@ -311,7 +336,7 @@ void *sto_owner__thread(void *arg)
 
 unsigned sto_writer_slot(const struct sto_writer *writer, const struct sto_series *series)
 {
-    return series->shard % writer->e->n_owners;
+    return sto_engine__owner_of(writer->e, series);
 }
 
 static struct sto_batch *batch_take(struct sto_writer *writer)
@@ -399,15 +424,27 @@ void sto_writer_on_refused(struct sto_writer *writer, sto_refused_fn fn, void *a
     writer->refused_arg = arg;
 }
 
+void sto_writer_on_shards(struct sto_writer *writer, sto_shards_fn fn, void *arg)
+{
+    writer->on_shards = fn;
+    writer->shards_arg = arg;
+}
+
+void sto_writer__send(struct sto_writer *writer)
+{
+    for (unsigned i = 0; i < writer->e->n_owners; i++)
+        batch_send(writer, i);
+}
+
 void sto_writer_turn(struct sto_writer *writer)
 {
     if (writer->turning)
         return;
     writer->turning = true;
-    for (unsigned i = 0; i < writer->e->n_owners; i++)
-        batch_send(writer, i);
+    sto_writer__send(writer);
+    sto_stop__turn(writer);
     ts_queue_drained(writer->replies);
-    for (struct ts_msg *msg; (msg = ts_queue_pop(writer->replies));)
+    for (struct ts_msg *msg; (msg = sto_stop__pop(writer));)
         handle(writer->e, writer->index, msg);
     if (writer->replies == writer->e->owners[writer->index].in)
         owner_retry_due(&writer->e->owners[writer->index]);
@@ -471,8 +508,7 @@ void sto_writer_barrier(struct sto_writer *writer, enum sto_level level, uint32_
     if (level > STO_LEVEL_DISK)
         TS_BUG("a barrier goes to the log or to disk; sto_flush does more");
     struct sto_engine *e = writer->e;
-    for (unsigned i = 0; i < e->n_owners; i++)
-        batch_send(writer, i);
+    sto_writer__send(writer);
     struct sto_barrier *b = barrier_new(e, disk);
     b->writer = writer;
     b->asker = asker;
@@ -510,70 +546,4 @@ void sto_engine__pump(struct sto_engine *e)
 {
     for (unsigned i = 0; i < e->n_owners; i++)
         sto_owner__drain(&e->owners[i]);
-}
-
-/* --- start and end --- */
-
-int sto_writers__init(struct sto_engine *e, struct ts_error *err)
-{
-    e->owners = ts_xcalloc(e->n_owners, sizeof *e->owners);
-    e->writers = ts_xcalloc(e->n_owners, sizeof *e->writers);
-    for (unsigned i = 0; i < e->n_owners; i++) {
-        struct sto_owner *o = &e->owners[i];
-        struct sto_writer *p = &e->writers[i];
-        o->e = p->e = e;
-        o->index = p->index = i;
-        o->once_clock = e->once_clock;
-        o->in = ts_queue_new(e->opts.queue_bytes);
-        p->replies = e->opts.own_threads ? ts_queue_new(e->opts.queue_bytes) : o->in;
-        p->open = ts_xcalloc(e->n_owners, sizeof(struct sto_batch *));
-        if (e->opts.read_only)
-            continue;
-        TS_TRY(sto_wal_new(e->fs, e->wal_dir, e->run, i, e->gen, &o->wal, err));
-        sto_wal_set_spread(o->wal, e->n_shards, e->n_owners);
-        sto_wal_set_known(o->wal, e->owner.n_known, e->owner.arg);
-        sto_wal_set_segment_bytes(o->wal, e->opts.wal_segment_bytes);
-    }
-    return 0;
-}
-
-static void drop_messages(struct ts_queue *q)
-{
-    for (struct ts_msg *msg; (msg = ts_queue_pop(q));)
-        if (msg->kind == STO_MSG_BATCH || msg->kind == STO_MSG_RETURN || msg->kind == STO_MSG_STOP ||
-            msg->kind == STO_MSG_BARRIER_DONE)
-            ts_free(msg); /* a message is the first member of each allocated struct */
-        else if (msg->kind == STO_MSG_ABSOLUTE)
-            sto_absolute__drop(msg);
-}
-
-void sto_writers__release(struct sto_engine *e)
-{
-    for (unsigned i = 0; e->writers && i < e->n_owners; i++) {
-        struct sto_writer *p = &e->writers[i];
-        if (p->replies) {
-            drop_messages(p->replies);
-            if (p->replies != e->owners[i].in)
-                ts_queue_free(p->replies);
-        }
-        for (unsigned k = 0; p->open && k < e->n_owners; k++)
-            ts_free(p->open[k]);
-        ts_free(p->open);
-        for (struct sto_batch *b = p->free_list, *next; b; b = next) {
-            next = (struct sto_batch *)b->msg.next;
-            ts_free(b);
-        }
-        for (struct ts_msg *held = e->owners[i].held, *next; held; held = next) {
-            next = held->next;
-            ts_free(held);
-        }
-        if (e->owners[i].in) {
-            drop_messages(e->owners[i].in);
-            ts_queue_free(e->owners[i].in);
-        }
-    }
-    ts_free(e->writers);
-    ts_free(e->owners);
-    e->writers = NULL;
-    e->owners = NULL;
 }

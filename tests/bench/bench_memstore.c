@@ -83,7 +83,7 @@ static void bench_scan(const struct bench_set *set, struct sto_mem *mem, bool ch
 /* Rounds of one point for each series; late: every fourth point is 175 s behind. */
 static void bench_apply(const struct bench_set *set, uint32_t rounds, bool late, const char *name)
 {
-    struct sto_mem *mem = sto_mem_new(1, 0, (struct sto_mem_spread){1, 1});
+    struct sto_mem *mem = sto_mem_new(1, 0, (struct sto_shard_spread){1, 1, 1});
     struct sto_point *batch = ts_xmalloc(BATCH * sizeof(*batch));
     int64_t spent_ns = 0;
     size_t fill = 0;

@@ -127,9 +127,9 @@ static struct sto_scan_spec chosen(uint32_t first, uint32_t n, int64_t from_ms, 
 static void bench_dashboard(void)
 {
     make_series(N_SERIES);
-    struct sto_mem *mem = sto_mem_new(1, 0, (struct sto_mem_spread){1, 1}),
-                   *late = sto_mem_new(2, 0, (struct sto_mem_spread){1, 1}),
-                   *third = sto_mem_new(3, 0, (struct sto_mem_spread){1, 1});
+    struct sto_mem *mem = sto_mem_new(1, 0, (struct sto_shard_spread){1, 1, 1}),
+                   *late = sto_mem_new(2, 0, (struct sto_shard_spread){1, 1, 1}),
+                   *third = sto_mem_new(3, 0, (struct sto_shard_spread){1, 1, 1});
     const int64_t end = N_HOURS * TS_HOUR_MS;
     for (int64_t t = 0; t < end; t += STEP_MS)
         fill(t / STEP_MS % 50 == 7 ? late : mem, N_SERIES, t);
@@ -165,7 +165,7 @@ static void bench_dashboard(void)
 static void bench_wide(void)
 {
     make_series(N_WIDE);
-    struct sto_mem *mem = sto_mem_new(1, 0, (struct sto_mem_spread){1, 1});
+    struct sto_mem *mem = sto_mem_new(1, 0, (struct sto_shard_spread){1, 1, 1});
     fill(mem, N_WIDE, 1000);
     struct sto_sst *sst = flush("flush of a million rows", mem, 4);
     struct sto_scan_spec spec = chosen(0, N_WIDE, 0, TS_HOUR_MS - 1);

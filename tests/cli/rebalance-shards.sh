@@ -1,10 +1,14 @@
-# The number of shards: a folder changes at once, a daemon when it starts again.
+# The number of shards: a folder and a running daemon change at once.
 printf 'm 1793620800 1 a=b\n' >p.txt
 start data
 tsd import --port $port p.txt
 tsd rebalance --port $port
 tsd rebalance --port $port --shards 64
 tsd rebalance --port $port
+tsd rebalance --port $port --shards 8 --no-wait >/dev/null
+tsd rebalance --port $port --shards 8
+tsd export --port $port
+tsd rebalance --port $port --shards 64
 tsd rebalance --port $port --shards 3
 tsd rebalance --port $port --shards 0
 stop

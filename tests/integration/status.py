@@ -32,7 +32,7 @@ def names(d, **params):
 
 def status(d):
     s = d.api("/api/tsd/status")
-    same("members", sorted(s), sorted(["version", "started", "now", "timezone", "compat", "health", "rates", "totals", "refused", "memory", "shards",
+    same("members", sorted(s), sorted(["version", "started", "now", "timezone", "compat", "health", "rates", "totals", "refused", "memory", "shards", "rebalance",
                                        "windows", "queries", "connections", "senders", "remote", "config"]))
     check("times", s["started"] <= s["now"] <= time.time() * 1000 + 1000 and s["now"] - s["started"] < 3600000, s)
     same("words", (s["timezone"], s["compat"], s["remote"]), ("Europe/Paris", "none", None))

@@ -35,15 +35,48 @@ static void compress(struct sim *s)
     s->clock.known &= sim_ok(s, rc, &err, "compressing") && sim_all_well(s);
 }
 
-void sim_level_step(struct sim *s)
+/* Series have other owners now, and everything that was put is in files: nothing of it can be lost, and what an owner gets from now on is all that it may lose. */
+static void begin_owners_anew(struct sim *s)
+{
+    for (unsigned o = 0; o < SIM_WRITERS; o++) {
+        struct sim_owner *w = &s->owners[o];
+        w->arrived.n = w->n_seen = w->n_disk = 0;
+        s->bulk.n_before[o] = 0;
+        for (unsigned i = 0; i < s->n_barriers; i++)
+            s->barriers[i].n[o] = 0;
+    }
+}
+
+/* Ask for another number of shards; mostly the store changes to it at once, otherwise when it is closed. */
+static void rebalance(struct sim *s)
 {
     struct ts_error err = {0};
+    unsigned n = 1u << sim_rnd(s, 5), top, pct = s->hook_pct;
+    int rc = sto_rebalance(s->st, n, &err);
+    sim_say(s, "%u shards are wanted, there are %u: %d %s", n, sto_shards(s->st).n_now, rc, err.text);
+    if (!sim_ok(s, rc, &err, "asking for another number of shards") || sim_chance(s, 30))
+        return;
+    sim_turn_all(s);
+    s->hook_pct = 0; /* as in sim_compact */
+    bool good = sim_flush(s, STO_LEVEL_FILES);
+    s->hook_pct = pct;
+    if (!good)
+        return;
+    uint32_t was = sto_shards(s->st).n_now;
+    sim_begin(s, SIM_FLUSH, false, &top); /* writers are stopped */
+    rc = sto_store_pump_shards(s->st, &err);
+    sim_end(s, SIM_FLUSH, top);
+    sim_say(s, "there are %u shards: %d %s", sto_shards(s->st).n_now, rc, err.text);
+    sim_ok(s, rc, &err, "changing the number of shards");
+    if (sto_shards(s->st).n_now != was)
+        begin_owners_anew(s);
+}
+
+void sim_level_step(struct sim *s)
+{
     if (sim_chance(s, 70)) {
         compress(s);
         return;
     }
-    unsigned n = 1u << sim_rnd(s, 5);
-    int rc = sto_rebalance(s->st, n, &err);
-    sim_say(s, "%u shards are wanted, there are %u: %d %s", n, sto_shards(s->st).n_now, rc, err.text);
-    sim_ok(s, rc, &err, "asking for another number of shards");
+    rebalance(s);
 }

@@ -176,13 +176,13 @@ static void send_next(struct sim *s, unsigned client)
                               .flags = sto_meta_flags(STO_OP_ADD, TS_NUM_INT, 0, false)};
     b->points[b->n++] = point;
     point.series = &s->handles[sent->series];
-    sent->shard = h->shard;
+    sent->shard = h->shard % sto_shards(s->st).n_now;
     note_stream(s, c, owner);
     sim_say(s, "client %u sends sequence %llu: series %u value %lld", client, (unsigned long long)c->next,
             sent->series, (long long)sent->value);
     sim_send_part(s, c->writer, owner, &point,
                   &(struct sim_part){.client = client,
-                                     .shard = h->shard,
+                                     .shard = h->shard % sto_shards(s->st).n_now,
                                      .id = c->id.random,
                                      .seq = c->next,
                                      .stream = c->stream.number});

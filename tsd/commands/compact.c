@@ -13,9 +13,12 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <time.h>
 
 #define COMPACT_LEVEL 9u   /* without --level */
 #define PATH_BYTES    160u /* of the longest request */
+#define WAIT_MS       50   /* between two requests that ask whether the daemon has changed */
+#define WAIT_TRIES    1200 /* of them at most: a minute */
 
 const struct ts_opt tsd_compact_opts[] = {
     {.name = "from", .arg = "TIME", .help = "First time. Default: all there is."},
@@ -33,6 +36,7 @@ const struct ts_opt tsd_rebalance_opts[] = {
     {.name = "shards",
      .arg = "N",
      .help = "The number that is wanted, a power of two up to 4096. Without it, print what there is."},
+    {.name = "no-wait", .help = "Do not wait until the daemon has changed."},
     {.name = "data", .arg = "DIR", .help = "Work on this folder; no daemon may use it."},
     TSD_CLIENT_OPTS,
     {.name = "config",
@@ -52,11 +56,10 @@ const char tsd_compact_details[] =
     "is interrupted.";
 
 const char tsd_rebalance_details[] =
-    "A running daemon changes when it is stopped and started again; until then it remembers what is "
-    "wanted. "
-    "A folder changes at once.\n"
-    "Fewer shards may have to wait until ids of numbered increments are forgotten (counter_ids_kept_h). "
-    "Files do not depend on shards.";
+    "A running daemon changes within about a second, and puts wait for a fraction of it. A folder changes at "
+    "once. Files do not depend on shards.\n"
+    "Fewer shards may have to wait until ids of numbered increments are forgotten (counter_ids_kept_h): the "
+    "daemon then remembers what is wanted, also when it is stopped, and tries again.";
 
 /* The value of an option that is a number; *out stays as it is without it. False: it is no number. */
 static bool number_of(const struct tsd_args *args, const char *name, unsigned *out)
@@ -187,24 +190,61 @@ static int rebalance_local(const struct tsd_args *args, unsigned n, struct sto_s
     return sto_close(st, err);
 }
 
-static int rebalance_remote(const struct tsd_args *args, unsigned n, struct sto_shards *out,
-                            struct ts_error *err)
+/* What a daemon says; why: the reason why it has to wait, empty if there is none. */
+static int rebalance_ask(const struct tsd_args *args, unsigned n, struct sto_shards *out, struct ts_buf *why,
+                         struct ts_error *err)
 {
     char path[PATH_BYTES] = "/api/admin/rebalance";
     json_t *answer;
     if (n)
         (void)snprintf(path, sizeof path, "/api/admin/rebalance?shards=%u", n);
     TS_TRY(ask(args, n ? "POST" : "GET", path, &answer, err));
-    *out = (struct sto_shards){(uint32_t)count(answer, "shards"), (uint32_t)count(answer, "wanted")};
+    *out = (struct sto_shards){.n_now = (uint32_t)count(answer, "shards"),
+                               .n_wanted = (uint32_t)count(answer, "wanted")};
+    const char *waits = json_string_value(json_object_get(answer, "waits"));
+    ts_buf_clear(why);
+    if (waits)
+        ts_buf_str(why, waits);
     json_decref(answer);
     return 0;
+}
+
+static int rebalance_remote(const struct tsd_args *args, unsigned n, struct sto_shards *out,
+                            struct ts_buf *why, struct ts_error *err)
+{
+    TS_TRY(rebalance_ask(args, n, out, why, err));
+    for (int i = 0;
+         n && !tsd_args_has(args, "no-wait") && out->n_now != out->n_wanted && !why->n && i < WAIT_TRIES;
+         i++) {
+        nanosleep(&(struct timespec){.tv_nsec = WAIT_MS * 1000000l}, NULL);
+        TS_TRY(rebalance_ask(args, 0, out, why, err));
+    }
+    return 0;
+}
+
+static void rebalance_print(const struct sto_shards *shards, bool local, const struct ts_buf *why,
+                            struct ts_buf *out)
+{
+    ts_buf_printf(out, "%u shard%s\n", shards->n_now, shards->n_now == 1 ? "" : "s");
+    if (shards->n_wanted == shards->n_now)
+        return;
+    if (local)
+        ts_buf_printf(out,
+                      "%u are wanted, but clients may still repeat numbered increments: the store tries "
+                      "again when a daemon uses it, and each time it is closed\n",
+                      shards->n_wanted);
+    else if (why->n)
+        ts_buf_printf(out, "%u are wanted, but have to wait: %.*s\nthe daemon tries again every 10 s\n",
+                      shards->n_wanted, (int)why->n, why->p);
+    else
+        ts_buf_printf(out, "%u are wanted; the daemon is about to change\n", shards->n_wanted);
 }
 
 int tsd_rebalance_run(const struct tsd_args *args)
 {
     struct ts_error err = {0};
     struct sto_shards shards;
-    struct ts_buf out;
+    struct ts_buf out, why;
     unsigned n = 0;
     bool local = tsd_args_has(args, "data");
     if (args->n_words)
@@ -213,17 +253,13 @@ int tsd_rebalance_run(const struct tsd_args *args)
         return TSD_EXIT_USAGE;
     if (!number_of(args, "shards", &n) || (tsd_args_has(args, "shards") && (!n || (n & (n - 1)))))
         return tsd_usage(args, "--shards takes a power of two up to 4096");
-    int rc = local ? rebalance_local(args, n, &shards, &err) : rebalance_remote(args, n, &shards, &err);
+    ts_buf_init(&out, 0);
+    ts_buf_init(&why, 0);
+    int rc = local ? rebalance_local(args, n, &shards, &err) : rebalance_remote(args, n, &shards, &why, &err);
+    if (rc == 0)
+        rebalance_print(&shards, local, &why, &out);
+    ts_buf_release(&why);
     if (rc < 0)
         return tsd_fail(&err);
-    ts_buf_init(&out, 0);
-    ts_buf_printf(&out, "%u shard%s\n", shards.n_now, shards.n_now == 1 ? "" : "s");
-    if (shards.n_wanted != shards.n_now && local)
-        ts_buf_printf(&out,
-                      "%u are wanted, but clients may still repeat numbered increments: the store tries "
-                      "again each time it is closed\n",
-                      shards.n_wanted);
-    else if (shards.n_wanted != shards.n_now)
-        ts_buf_printf(&out, "%u from the next start of the daemon on\n", shards.n_wanted);
     return tsd_print_page(&out);
 }

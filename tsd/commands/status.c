@@ -346,6 +346,17 @@ static void status_remote(const json_t *remote, struct ts_buf *out)
         tsd_number_text(n_deletes, text), ts_plural((uint64_t)n_deletes));
 }
 
+/* A change of the number of shards that has not been made yet. */
+static void status_rebalance(const json_t *root, struct ts_buf *out)
+{
+    const json_t *r = json_object_get(root, "rebalance");
+    double now = tsd_status_num(r, "shards", 0), wanted = tsd_status_num(r, "wanted", 0);
+    const char *why = json_string_value(json_object_get(r, "waits"));
+    if (now != wanted)
+        (void)ts_buf_printf(out, "shards       %.0f, %.0f are wanted: %s\n", now, wanted,
+                            why ? why : "about to change");
+}
+
 static void status_text(const json_t *root, struct ts_buf *out)
 {
     json_t *times = status_named(json_object_get(root, "times"));
@@ -356,6 +367,7 @@ static void status_text(const json_t *root, struct ts_buf *out)
     if (json_is_object(remote)) {
         status_remote(remote, out);
     }
+    status_rebalance(root, out);
     tsd_status_list(json_object_get(root, "refused"), "Refused", "reason,example,when,count", 2,
                     STATUS_MAX_LINES, out);
     tsd_status_list(tsd_status_at(root, "queries.running"), "Running queries", "id,client,text,ms", 3,

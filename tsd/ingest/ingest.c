@@ -12,14 +12,21 @@
 
 #include <stdlib.h>
 
-#define INGEST_SHARDS     65536u             /* sto_series.shard has 16 bits */
 #define INGEST_MSG_BYTES  4096               /* longest text of a refusal */
 #define INGEST_TEXT_BYTES ((size_t)64 << 20) /* a line is bounded long before */
+
+/* From now on the store has so many shards. No batch is open. */
+static void on_shards(void *arg, uint32_t n_shards)
+{
+    struct tsd_ingest *in = arg;
+    in->shard_mask = n_shards - 1;
+    ts_free(in->slot_of);
+    in->slot_of = ts_xcalloc(n_shards, sizeof(*in->slot_of));
+}
 
 static void ingest_begin(struct tsd_ingest *in, size_t cache_bytes)
 {
     tsd_icache_init(&in->cache, in->cat, cache_bytes);
-    in->slot_of = ts_xcalloc(INGEST_SHARDS, sizeof(*in->slot_of));
     ts_buf_init(&in->msg, INGEST_MSG_BYTES);
     ts_buf_init(&in->text, INGEST_TEXT_BYTES);
     ts_buf_init(&in->recoded, INGEST_TEXT_BYTES);
@@ -33,6 +40,8 @@ void tsd_ingest_init(struct tsd_ingest *in, const struct tsd_rules *rules, struc
     *in = (struct tsd_ingest){.rules = rules, .store = store, .writer = writer, .declared = store};
     in->cat = sto_store_catalog(store);
     ingest_begin(in, cache_bytes);
+    on_shards(in, sto_shards(store).n_now);
+    sto_writer_on_shards(writer, on_shards, in);
 }
 
 void tsd_ingest_init_apart(struct tsd_ingest *in, const struct tsd_rules *rules, struct sto_catalog *cat,
@@ -40,6 +49,7 @@ void tsd_ingest_init_apart(struct tsd_ingest *in, const struct tsd_rules *rules,
 {
     *in = (struct tsd_ingest){.rules = rules, .cat = cat, .sink = sink};
     ingest_begin(in, cache_bytes);
+    on_shards(in, 1);
 }
 
 void tsd_ingest_release(struct tsd_ingest *in)
@@ -282,7 +292,7 @@ static unsigned ingest_slot(struct tsd_ingest *in, const struct sto_series *seri
             in->open[i] = NULL;
         in->n_slots = (uint16_t)(slot + 1);
     }
-    in->slot_of[series->shard] = (uint16_t)(slot + 1);
+    in->slot_of[series->shard & in->shard_mask] = (uint16_t)(slot + 1);
     return slot;
 }
 
@@ -306,10 +316,26 @@ struct sto_batch *tsd_ingest_open_part(struct tsd_ingest *in, const struct sto_s
     return in->open[slot] = sto_writer_batch_part(in->writer, series, stream, n);
 }
 
+/* The bits of a shard, the lowest one first: all numbers of shards, which are powers of two, have their series beside each other in this order. */
+static uint32_t shard_order(const struct sto_series *series)
+{
+    uint32_t v = series->shard;
+    v = (v & 0x5555) << 1 | (v >> 1 & 0x5555);
+    v = (v & 0x3333) << 2 | (v >> 2 & 0x3333);
+    v = (v & 0x0f0f) << 4 | (v >> 4 & 0x0f0f);
+    return (v & 0xff) << 8 | v >> 8;
+}
+
 static int by_shard(const void *a, const void *b)
 {
-    const struct sto_point *x = a, *y = b;
-    return (x->series->shard > y->series->shard) - (x->series->shard < y->series->shard);
+    uint32_t x = shard_order(((const struct sto_point *)a)->series);
+    uint32_t y = shard_order(((const struct sto_point *)b)->series);
+    return (x > y) - (x < y);
+}
+
+static bool same_shard(const struct tsd_ingest *in, const struct sto_series *x, const struct sto_series *y)
+{
+    return ((x->shard ^ y->shard) & in->shard_mask) == 0;
 }
 
 int tsd_ingest_sequence(struct tsd_ingest *in, const struct sto_stream *stream, uint64_t seq,
@@ -317,7 +343,7 @@ int tsd_ingest_sequence(struct tsd_ingest *in, const struct sto_stream *stream, 
 {
     qsort(points, n, sizeof(*points), by_shard);
     for (size_t at = 0, k; at < n; at += k) {
-        for (k = 1; at + k < n && points[at + k].series->shard == points[at].series->shard; k++)
+        for (k = 1; at + k < n && same_shard(in, points[at + k].series, points[at].series); k++)
             ;
         struct sto_batch *b = tsd_ingest_open_part(in, points[at].series, stream, (uint32_t)k);
         if (!b)

@@ -65,6 +65,7 @@ struct tsd_ingest {
     struct tsd_icache cache;            /* text -> series */
     struct sto_batch **open;            /* by slot: open batch or NULL; void after each turn */
     uint16_t *slot_of;                  /* by shard: slot + 1, 0 = not looked up yet */
+    uint32_t shard_mask;                /* of sto_series.shard: number of shards - 1 */
     uint16_t n_slots;                   /* entries of open */
     struct ts_buf msg;                  /* text of the last refusal */
     struct ts_buf text;                 /* scratch: a series' text in normal form */
@@ -160,11 +161,17 @@ int tsd_ingest_expired(struct tsd_ingest *in, const struct sto_series *series);
 /** Count a refused point by the kind of its code; the caller has answered. */
 void tsd_ingest_count_refused(struct tsd_ingest *in, int code);
 
+/** Slot + 1 of a series; 0 = not looked up yet. */
+static inline unsigned tsd_ingest_slot(const struct tsd_ingest *in, const struct sto_series *series)
+{
+    return in->slot_of[series->shard & in->shard_mask];
+}
+
 /** Append one operation to its batch. Returns 0 or the code of tsd_ingest_refusal. */
 static inline int tsd_ingest_append(struct tsd_ingest *in, const struct sto_series *series, int64_t ts_ms,
                                     int64_t m, uint32_t flags)
 {
-    unsigned slot = in->slot_of[series->shard];
+    unsigned slot = tsd_ingest_slot(in, series);
     struct sto_batch *batch = slot ? in->open[slot - 1] : NULL;
     if (__builtin_expect(!batch || batch->n == STO_BATCH_POINTS, 0)) {
         batch = tsd_ingest_open(in, series);
@@ -231,7 +238,7 @@ static inline int tsd_ingest_add(struct tsd_ingest *in, const struct sto_series 
     if (tsd_ingest_no_add(in, series))
         return TS_EINVAL;
     TS_TRY(tsd_ingest_point(in, series, ts_ms, m, flags));
-    struct sto_batch *b = in->open[in->slot_of[series->shard] - 1];
+    struct sto_batch *b = in->open[tsd_ingest_slot(in, series) - 1];
     b->points[b->n - 1].asker = asker;
     return 0;
 }
@@ -245,7 +252,7 @@ static inline int tsd_ingest_add_once(struct tsd_ingest *in, const struct sto_se
                                       int64_t m, uint32_t flags, const struct sto_stream *stream,
                                       uint64_t seq)
 {
-    unsigned slot = in->slot_of[series->shard];
+    unsigned slot = tsd_ingest_slot(in, series);
     struct sto_batch *b = slot ? in->open[slot - 1] : NULL;
     tsd_ingest_round(in, series, &ts_ms, &flags);
     if (tsd_ingest_no_add(in, series))

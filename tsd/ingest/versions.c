@@ -108,7 +108,7 @@ static int writes_of(struct tsd_ingest *in, const struct metric_known *k, const 
 /* Make room for n operations of a series. */
 static int make_room(struct tsd_ingest *in, const struct sto_series *series, uint32_t n)
 {
-    unsigned slot = in->slot_of[series->shard];
+    unsigned slot = tsd_ingest_slot(in, series);
     const struct sto_batch *b = slot ? in->open[slot - 1] : NULL;
     if (b && STO_BATCH_POINTS - b->n >= n)
         return 0;

@@ -255,8 +255,11 @@ const struct tsd_stat_row tsd_stat_table[] = {
     GAUGE("storage.quota.max_bytes", "bytes", "Limit of the bytes of the store (max_bytes); 0 = none."),
     GAUGE("storage.quota.short", "flag", "1: max_bytes cannot be kept, whatever points are removed."),
     GAUGE("storage.shards", "shards", "Shards of the store."),
-    GAUGE("storage.shards_wanted", "shards",
-          "Shards that the store changes to when it is closed (tsd rebalance)."),
+    COUNTER("storage.shards_changes", "times",
+            "Times that the number of shards was changed (tsd rebalance)."),
+    GAUGE("storage.shards_stop_ms", "ms",
+          "Time for which puts waited for the last change of the number of shards."),
+    GAUGE("storage.shards_wanted", "shards", "Shards that were asked for (tsd rebalance)."),
     COUNTER("storage.ship.absolute_points", "points",
             "Sums that were put because the point below an increment was shipped or is in the remote store "
             "alone."),

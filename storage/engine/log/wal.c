@@ -28,7 +28,7 @@ int sto_wal_new(const struct ts_fs *fs, const char *dir, uint32_t run, uint32_t 
     wal->name = (struct sto_wal_name){.run = run, .owner = owner, .gen = gen};
     wal->segment_bytes = STO_WAL_SEGMENT_BYTES;
     wal->prev_segment = STO_WAL_NO_SEGMENT;
-    wal->slots = sto_slots_of(1, 1);
+    wal->slots = sto_slots_of((struct sto_shard_spread){1, 1, 1});
     pthread_mutex_init(&wal->lock, NULL);
     pthread_cond_init(&wal->sync_done, NULL);
     *out_wal = wal;
@@ -40,9 +40,9 @@ void sto_wal_set_segment_bytes(struct sto_wal *wal, uint64_t n_bytes)
     wal->segment_bytes = n_bytes ? n_bytes : STO_WAL_SEGMENT_BYTES;
 }
 
-void sto_wal_set_spread(struct sto_wal *wal, uint32_t n_shards, uint32_t n_owners)
+void sto_wal_set_spread(struct sto_wal *wal, struct sto_shard_spread spread)
 {
-    wal->slots = sto_slots_of(n_shards, n_owners);
+    wal->slots = sto_slots_of(spread);
 }
 
 size_t sto_wal_table_bytes(const struct sto_wal *wal)

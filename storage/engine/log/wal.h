@@ -26,6 +26,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "storage/batch.h"
+#include "storage/slots.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,7 +54,7 @@ void sto_wal_set_known(struct sto_wal *wal, uint32_t (*n_known)(void *arg), void
 /** Set the number of shards of the store and of the owners among which they are distributed (1 and 1 by
  * default), so that the table of numbers is only as long as the number of series that this owner has at
  * once. Call it before the first append. */
-void sto_wal_set_spread(struct sto_wal *wal, uint32_t n_shards, uint32_t n_owners);
+void sto_wal_set_spread(struct sto_wal *wal, struct sto_shard_spread spread);
 /** Memory of the tables of numbers: 8 bytes for each series that the owner has at once, at most about
  * twice that. Owner only. */
 size_t sto_wal_table_bytes(const struct sto_wal *wal);

@@ -60,24 +60,25 @@ struct sto_mem {
     _Atomic size_t index_bytes;         /* relaxed: statistics, memory of index */
     struct ts_arena arena;              /* owner: all rows, chunks, leaves, branches, roots, tombstones */
     struct sto_mem_row *
-        *index;        /* owner: open-addressing hash of rows of series with many rows; NULL = none yet */
-    size_t index_cap;  /* owner: slots, power of two */
-    size_t n_index;    /* owner: slots used */
-    uint64_t gen;      /* fixed */
-    uint16_t owner;    /* fixed */
-    uint32_t n_owners; /* fixed */
-    struct sto_slots slots; /* fixed */
-    char pad[64];           /* keeps readers' counting off the owner's cache lines */
-    _Atomic uint32_t refs;  /* any thread; the last unref frees */
+        *index;       /* owner: open-addressing hash of rows of series with many rows; NULL = none yet */
+    size_t index_cap; /* owner: slots, power of two */
+    size_t n_index;   /* owner: slots used */
+    uint64_t gen;     /* fixed */
+    uint16_t owner;   /* fixed */
+    uint32_t n_shards, n_owners; /* fixed */
+    struct sto_slots slots;      /* fixed */
+    char pad[64];                /* keeps readers' counting off the owner's cache lines */
+    _Atomic uint32_t refs;       /* any thread; the last unref frees */
 };
 
-struct sto_mem *sto_mem_new(uint64_t gen, uint16_t owner, struct sto_mem_spread spread)
+struct sto_mem *sto_mem_new(uint64_t gen, uint16_t owner, struct sto_shard_spread spread)
 {
     struct sto_mem *mem = ts_xcalloc(1, sizeof(*mem));
     mem->gen = gen;
     mem->owner = owner;
     mem->n_owners = spread.n_owners;
-    mem->slots = sto_slots_of(spread.n_shards, spread.n_owners);
+    mem->n_shards = spread.n_shards;
+    mem->slots = sto_slots_of(spread);
     ts_arena_init(&mem->arena, 0);
     atomic_init(&mem->min_hour, NO_HOUR_LO);
     atomic_init(&mem->max_hour, NO_HOUR_HI);
@@ -145,6 +146,11 @@ bool sto_mem_time_range(const struct sto_mem *mem, int64_t *out_min_ms, int64_t 
     return true;
 }
 
+bool sto_mem_takes(const struct sto_mem *mem, const struct sto_series *series)
+{
+    return mem->n_owners == 1 || sto_shard_of(series, mem->n_shards) % mem->n_owners == mem->owner;
+}
+
 /* --- the way to a row --- */
 
 static inline uint64_t slot_of(const struct sto_mem *mem, const struct sto_series *series)
@@ -170,7 +176,7 @@ static inline struct mem_leaf *leaf_at(const struct mem_branch *branch, uint64_t
 const struct sto_mem_row *sto_mem_rows(const struct sto_mem *mem, const struct sto_series *series)
 {
     uint64_t slot = slot_of(mem, series);
-    if (series->shard % mem->n_owners != (mem->n_owners > 1 ? mem->owner : 0))
+    if (!sto_mem_takes(mem, series))
         return NULL; /* the slot belongs to another series here */
     if ((series->id >= STO_FOREIGN) != (mem->owner == STO_MEM_FOREIGN))
         return NULL; /* numbers within a shard of foreign series and of others overlap */

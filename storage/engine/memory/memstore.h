@@ -21,16 +21,11 @@
 #define STORAGE_ENGINE_MEMORY_MEMSTORE_H
 
 #include "storage/point.h"
+#include "storage/slots.h"
 
 struct sto_mem;
 struct ts_budget;
 struct sto_mem_row;
-
-/* How shards are distributed among owners: owner (shard mod n_owners) owns a shard. */
-struct sto_mem_spread {
-    uint32_t n_shards; /* shards of the store, at least 1; sto_series.shard is below it */
-    uint32_t n_owners; /* 1: the memstore accepts series of every shard */
-};
 
 /* Owner numbers of memstores with rows that a scan has fetched from the remote store: of series that the catalog
  * has, and of foreign ones (STO_FOREIGN). No other memstore has rows of foreign series. */
@@ -38,8 +33,10 @@ struct sto_mem_spread {
 #define STO_MEM_FOREIGN (UINT16_MAX - 1)
 
 /** An empty memstore of a generation, with one reference. With n_owners > 1 it accepts only series whose
- * shard mod n_owners is owner. */
-struct sto_mem *sto_mem_new(uint64_t gen, uint16_t owner, struct sto_mem_spread spread);
+ * shard mod n_owners is owner. The spread is its own: that of the store may change while readers hold it. */
+struct sto_mem *sto_mem_new(uint64_t gen, uint16_t owner, struct sto_shard_spread spread);
+/** Does it accept a series? */
+bool sto_mem_takes(const struct sto_mem *mem, const struct sto_series *series);
 /** Count its rows and points in an account, which must outlive it. Call it while the memstore is empty. */
 void sto_mem_count_in(struct sto_mem *mem, struct ts_budget *account);
 /** Add a reference. */

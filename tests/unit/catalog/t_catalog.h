@@ -141,7 +141,7 @@ static inline void t_dump(struct sto_catalog *cat, struct ts_buf *out)
         const struct sto_series *s = sto_series_get(cat, id);
         if (!s)
             continue;
-        ts_buf_printf(out, "\n%u %u %u %u ", s->id, s->metric, s->shard, s->n_tags);
+        ts_buf_printf(out, "\n%u %u %u %u ", s->id, s->metric, s->shard % 16u, s->n_tags);
         ts_buf_slice(out, sto_series_text(s));
         for (unsigned t = 0; t < s->n_tags; t++)
             ts_buf_printf(out, " %u:%u", s->tags[t].k, s->tags[t].v);

@@ -52,7 +52,7 @@ static inline void world_init(struct world *w)
     for (uint32_t i = 0; i < N_SERIES; i++)
         w->series[i] = (struct sto_series){
             .id = i * 3, .local = i / 4, .metric = i % 2 ? 9 : 5, .shard = (uint16_t)(i % 4)};
-    w->mems[w->n_mems++] = sto_mem_new(w->gen, 0, (struct sto_mem_spread){4, 1});
+    w->mems[w->n_mems++] = sto_mem_new(w->gen, 0, (struct sto_shard_spread){4, 4, 1});
 }
 
 static inline void world_release(struct world *w)
@@ -88,7 +88,7 @@ static inline struct sto_point del(const struct sto_series *s, int64_t from_ms, 
 static inline void next_generation(struct world *w)
 {
     assert_true(w->n_mems < MAX_SRCS);
-    w->mems[w->n_mems++] = sto_mem_new(++w->gen, 0, (struct sto_mem_spread){4, 1});
+    w->mems[w->n_mems++] = sto_mem_new(++w->gen, 0, (struct sto_shard_spread){4, 4, 1});
 }
 
 static inline void add_file(struct world *w, struct sto_sst_writer *writer, uint64_t gen_lo, uint64_t gen_hi)

@@ -20,7 +20,7 @@
 
 /* A few series, some numbers far apart. */
 #define N_SERIES 6
-#define ONE      ((struct sto_mem_spread){1, 1}) /* one shard, one owner */
+#define ONE      ((struct sto_shard_spread){1, 1, 1}) /* one shard, one owner */
 static struct sto_series series[N_SERIES];
 static const uint32_t ids[N_SERIES] = {0, 1, 7, 1023, 1024, 1000000};
 
@@ -180,27 +180,29 @@ static void test_memstore__points_lie_in_rows_by_hour(void **state)
     sto_mem_unref(mem);
 }
 
-/* Seven shards, three owners: each memstore has the series of its own shards and no others, each in a slot of its own. */
-static void test_memstore__owners_have_series_of_their_shards(void **state)
+/* Each memstore has the series of its own shards and no others, each in a slot of its own. */
+static void owners_have_theirs(uint32_t n_shards, uint16_t n_owners)
 {
-    (void)state;
-    enum { N = 700, SHARDS = 7, OWNERS = 3 };
+    enum { N = 700, GROUPS = 8, OWNERS_MOST = 7 };
     static struct sto_series all[N];
-    struct sto_mem *mems[OWNERS];
-    for (uint16_t o = 0; o < OWNERS; o++)
-        mems[o] = sto_mem_new(1, o, (struct sto_mem_spread){SHARDS, OWNERS});
+    struct sto_mem *mems[OWNERS_MOST];
+    for (uint16_t o = 0; o < n_owners; o++)
+        mems[o] = sto_mem_new(1, o, (struct sto_shard_spread){GROUPS, n_shards, n_owners});
     for (uint32_t i = 0; i < N; i++) {
-        all[i] = (struct sto_series){.id = i, .shard = (uint16_t)(i % SHARDS), .local = i / SHARDS};
+        uint16_t hash = (uint16_t)(i % GROUPS + i / GROUPS * 31 % 8192 * GROUPS);
+        all[i] = (struct sto_series){.id = i, .shard = hash, .local = i / GROUPS};
         struct sto_point p = {.series = &all[i],
                               .ts_ms = 1000,
                               .m = i,
                               .flags = sto_meta_flags(STO_OP_PUT, TS_NUM_INT, 0, false)};
-        sto_mem_apply(mems[all[i].shard % OWNERS], &p, 1);
+        sto_mem_apply(mems[hash % n_shards % n_owners], &p, 1);
     }
     for (uint32_t i = 0; i < N; i++)
-        for (uint16_t o = 0; o < OWNERS; o++) {
+        for (uint16_t o = 0; o < n_owners; o++) {
             const struct sto_mem_row *r = sto_mem_rows(mems[o], &all[i]);
-            if (o != all[i].shard % OWNERS) {
+            bool is_its = o == all[i].shard % n_shards % n_owners;
+            assert_int_equal(sto_mem_takes(mems[o], &all[i]), is_its);
+            if (!is_its) {
                 assert_null(r);
                 continue;
             }
@@ -208,13 +210,22 @@ static void test_memstore__owners_have_series_of_their_shards(void **state)
             assert_null(sto_mem_row_next(r));
         }
     unsigned n_walked = 0;
-    for (uint16_t o = 0; o < OWNERS; o++) {
+    for (uint16_t o = 0; o < n_owners; o++) {
         uint64_t pos = 0;
         for (const struct sto_mem_row *r; (r = sto_mem_walk(mems[o], &pos)); n_walked++)
-            assert_int_equal(sto_mem_row_series(r)->shard % OWNERS, o);
+            assert_int_equal(sto_mem_row_series(r)->shard % n_shards % n_owners, o);
         sto_mem_unref(mems[o]);
     }
     assert_int_equal(n_walked, N);
+}
+
+/* Whether there are fewer shards than groups of series, as many, or more. */
+static void test_memstore__owners_have_series_of_their_shards(void **state)
+{
+    (void)state;
+    for (uint32_t n_shards = 1; n_shards <= 64; n_shards *= 2)
+        for (uint16_t n_owners = 1; n_owners <= 7; n_owners++)
+            owners_have_theirs(n_shards, n_owners);
 }
 
 /* A few series of very many cost what they hold, in whatever order they come. */

@@ -318,13 +318,49 @@ static void test_once__shards_that_join_forget_what_each_has_forgotten(void **st
     assert_int_equal(sto_once_added(t[1], &early, 1), 0);
     assert_int_equal(look(t[1], &C, 1, 1), STO_ONCE_NEW);
     assert_int_equal(sto_once_added(t[1], &C, 1), 0);
-    assert_false(sto_once_all_join(t, 2, 1)); /* a repeat could not be told apart */
+    const struct sto_once_limits limits = {.max_ids = 100, .kept_s = KEPT};
+    struct sto_once **joined = NULL;
+    assert_int_equal(sto_once_all_change(t, 2, 1, &limits, &joined),
+                     TS_EBUSY); /* a repeat could not be told apart */
+    assert_null(joined);
     t[1] = reload_at(t[1], end);
     assert_true(sto_once_is_forgotten(t[1], early.made_s) && sto_once_is_forgotten(t[1], C.made_s));
-    assert_true(sto_once_all_join(t, 2, 1));
-    assert_int_equal(look(t[0], &early, 1, 2), STO_ONCE_FORGOTTEN);
-    assert_int_equal(look(t[0], &C, 1, 2), STO_ONCE_FORGOTTEN);
-    assert_int_equal(look(t[0], &A, 1, 2), STO_ONCE_NEW);
+    assert_int_equal(sto_once_all_change(t, 2, 1, &limits, &joined), 0);
+    assert_int_equal(look(joined[0], &early, 1, 2), STO_ONCE_FORGOTTEN);
+    assert_int_equal(look(joined[0], &C, 1, 2), STO_ONCE_FORGOTTEN);
+    assert_int_equal(look(joined[0], &A, 1, 2), STO_ONCE_NEW);
+    sto_once_all_free(joined, 1);
+    sto_once_free(t[0]);
+    sto_once_free(t[1]);
+}
+
+/* Tables of another number of shards know streams and refusals, as long as the store is open. */
+static void test_once__a_change_of_shards_ends_no_stream(void **state)
+{
+    (void)state;
+    struct sto_once *t[2] = {make(100, NULL), make(100, NULL)};
+    const struct sto_once_limits limits = {.max_ids = 100, .kept_s = KEPT};
+    struct sto_once **made = NULL, **fewer = NULL;
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(look(t[i], &A, 1, 5 + i), STO_ONCE_NEW);
+        assert_int_equal(sto_once_added(t[i], &A, 1), 0);
+    }
+    assert_int_equal(look(t[1], &C, 1, 9), STO_ONCE_NEW);
+    assert_false(sto_once_all_wait(t, 2));
+    sto_once_refused(t[1], &C, 1);
+    assert_true(sto_once_all_wait(t, 2));
+    assert_int_equal(sto_once_all_change(t, 2, 4, &limits, &made), 0);
+    assert_int_equal(look(made[2], &A, 2, 4), STO_ONCE_STALE); /* as in shard 0 */
+    assert_int_equal(look(made[2], &A, 1, 5), STO_ONCE_REPEAT);
+    assert_int_equal(look(made[2], &A, 2, 5), STO_ONCE_NEW);
+    assert_int_equal(look(made[3], &A, 2, 5), STO_ONCE_STALE); /* as in shard 1 */
+    assert_int_equal(look(made[3], &C, 2, 9), STO_ONCE_WAIT);
+    assert_int_equal(sto_once_all_change(t, 2, 1, &limits, &fewer), 0);
+    assert_int_equal(look(fewer[0], &A, 2, 5), STO_ONCE_STALE); /* the newer stream of both */
+    assert_int_equal(look(fewer[0], &A, 1, 6), STO_ONCE_REPEAT);
+    assert_int_equal(look(fewer[0], &C, 1, 8), STO_ONCE_STALE);
+    sto_once_all_free(made, 4);
+    sto_once_all_free(fewer, 1);
     sto_once_free(t[0]);
     sto_once_free(t[1]);
 }
@@ -500,6 +536,7 @@ int main(void)
         cmocka_unit_test(test_once__the_account_limits_ids_but_not_replay),
         cmocka_unit_test(test_once__addresses_have_room_after_all_is_forgotten),
         cmocka_unit_test(test_once__shards_that_join_forget_what_each_has_forgotten),
+        cmocka_unit_test(test_once__a_change_of_shards_ends_no_stream),
         cmocka_unit_test(test_once__damaged_bytes_are_refused),
         cmocka_unit_test(test_once__sums_are_exact_whatever_fails),
     };

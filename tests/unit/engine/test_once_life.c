@@ -138,6 +138,24 @@ static struct sto_engine *rebalance(struct sto_engine *e, unsigned n_writers, st
     return e;
 }
 
+static unsigned n_open_more, n_open_fewer,
+    n_open_waits; /* changes while the store is in use; tries in vain */
+
+/* The number of shards changes while clients go on with their streams. */
+static void rebalance_open(struct sto_engine *e, unsigned n_shards)
+{
+    uint32_t was = sto_engine_shards(e).n_now;
+    if (sto_engine_set_shards(e, n_shards, NULL) < 0)
+        return; /* the disk is full */
+    (void)sto_engine_pump_shards(e, NULL);
+    struct sto_shards s = sto_engine_shards(e);
+    assert_true(s.n_wanted == n_shards && (s.n_now == n_shards) == (s.waits == NULL));
+    assert_true(s.n_now == n_shards || s.n_now == was);
+    n_open_more += s.n_now > was;
+    n_open_fewer += s.n_now < was;
+    n_open_waits += s.waits != NULL;
+}
+
 static void life(uint64_t seed)
 {
     struct t_faultfs *f = t_faultfs_new(seed);
@@ -173,6 +191,8 @@ static void life(uint64_t seed)
             sto_engine_pump_sync(e);
         } else if (r >= 81 && r < 84 && !full) {
             e = life_open(rebalance(e, n_writers, f, 1u << t_random(&x) % 4), n_writers);
+        } else if (r >= 84 && r < 88) {
+            rebalance_open(e, 1u << t_random(&x) % 6);
         } else if (r == 80) { /* somebody sets the clock, or corrects it */
             bool wrong = ts_clock_ms() != (int64_t)NOW_S * 1000;
             int64_t month = n_steps % 2 ? 30 * 86400 : -30 * 86400;
@@ -200,7 +220,11 @@ static void test_once_life__sums_are_exact_whatever_fails(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 60; seed++)
         life(seed);
-    assert_true(n_more > 30 && n_fewer > 5);
+    print_message("closing: %u times more shards, %u times fewer; in use: %u times more, %u times fewer, %u "
+                  "tries had to wait\n",
+                  n_more, n_fewer, n_open_more, n_open_fewer, n_open_waits);
+    assert_true(n_more > 10 && n_fewer > 3);
+    assert_true(n_open_more > 30 && n_open_fewer > 5 && n_open_waits > 30);
 }
 
 /* Two shards that have not added the same sequences do not become one before their ids are forgotten. */
@@ -284,12 +308,86 @@ static void test_once_life__a_power_cut_leaves_old_or_new_shards(void **state)
     assert_true(was_old && was_new);
 }
 
+/* The same while the store is in use. */
+static void test_once_life__a_power_cut_in_use_leaves_old_or_new_shards(void **state)
+{
+    (void)state;
+    bool cut = true, was_old = false, was_new = false;
+    for (uint64_t at = 1; cut; at++) {
+        struct t_faultfs *f = t_faultfs_new(at);
+        struct sto_engine *e = once_open(f, 3);
+        send_three(e, 3);
+        t_faultfs_plan(f, (struct t_fault_plan){.ops = T_OP_WRITES, .at = at, .fault = T_FAULT_POWER});
+        int asked = sto_engine_set_shards(e, 16, NULL);
+        (void)sto_engine_pump_shards(e, NULL);
+        uint32_t n = sto_engine_shards(e).n_now;
+        if (n == 16) { /* what comes afterwards belongs to the new shards */
+            struct sto_stream s = stream_new(e, 8, 1);
+            for (unsigned i = 0; i < N_SERIES; i++)
+                (void)add_part(e, 0, &s, 1, i, 0, 1);
+            turn_all(e, 3);
+        }
+        cut = sto_engine_close(e, NULL) < 0 || asked < 0;
+        t_faultfs_reboot(f, T_KEEP_RANDOM);
+        e = once_open(f, 2);
+        n = sto_engine_shards(e).n_now;
+        assert_true(n == 4 || n == 16);
+        was_old |= n == 4;
+        was_new |= n == 16;
+        send_three(e, 2);
+        assert_int_equal(sto_engine_set_shards(e, 16, NULL), 0);
+        (void)sto_engine_pump_shards(e, NULL);
+        assert_int_equal(sto_engine_shards(e).n_now, 16);
+        send_three(e, 2);
+        e = crash(e, f, false, 3);
+        assert_int_equal(sto_engine_shards(e).n_now, 16);
+        send_three(e, 3);
+        assert_int_equal(close_rc(e, f), 0);
+        t_faultfs_free(f);
+    }
+    assert_true(was_old && was_new);
+}
+
+/* A refused sequence keeps the number of shards until it has come again. */
+static void test_once_life__a_refusal_keeps_the_shards(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_engine *e = once_open(f, 2);
+    struct sto_stream s = stream_new(e, 7, 1);
+    struct answer a = {0};
+    plan(f, T_OP_OPEN | T_OP_APPEND, T_FAULT_ENOSPC, true);
+    for (unsigned i = 0; i < N_SERIES; i++)
+        assert_true(add_part(e, 0, &s, 1, i, 1, 2));
+    sto_writer_barrier(sto_engine_writer(e, 0), STO_LEVEL_DISK, 1, on_answer, &a);
+    wait_answer(e, 2, &a);
+    assert_true(a.n == 1 && a.rc == TS_ENOSPC);
+    no_plan(f);
+    assert_int_equal(sto_engine_wait(e, false, NULL), 0); /* there is space again */
+    turn_all(e, 2);
+    assert_true(t_refused.n > 0);
+    rebalance_open(e, 8);
+    assert_int_equal(sto_engine_shards(e).n_now, 4);
+    t_refused.n = 0;
+    send_three(e, 2);
+    rebalance_open(e, 8);
+    assert_int_equal(sto_engine_shards(e).n_now, 8);
+    send_three(e, 2);
+    rebalance_open(e, 1);
+    assert_int_equal(sto_engine_shards(e).n_now, 1);
+    send_three(e, 2);
+    assert_int_equal(close_rc(e, f), 0);
+    t_faultfs_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_once_life__fewer_shards_wait_for_repeats),
         cmocka_unit_test(test_once_life__a_number_of_shards_that_is_not_written_is_not_wanted),
         cmocka_unit_test(test_once_life__a_power_cut_leaves_old_or_new_shards),
+        cmocka_unit_test(test_once_life__a_power_cut_in_use_leaves_old_or_new_shards),
+        cmocka_unit_test(test_once_life__a_refusal_keeps_the_shards),
         cmocka_unit_test(test_once_life__sums_are_exact_whatever_fails),
     };
     ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* full disks and torn tails are expected here */

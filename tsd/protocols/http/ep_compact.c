@@ -94,6 +94,8 @@ int tsd_ep_rebalance(struct tsd_job *job, struct ts_error *err)
     ts_json_obj(&j);
     ts_json_member_count(&j, "shards", shards.n_now);
     ts_json_member_count(&j, "wanted", shards.n_wanted);
+    if (shards.waits)
+        ts_json_member_str(&j, "waits", shards.waits);
     ts_json_obj_end(&j);
     return send(job, &b, err);
 }

@@ -151,6 +151,13 @@ static void status_store(struct tsd_daemon *d, struct ts_arena *arena, struct ts
         ts_json_obj_end(j);
     }
     ts_json_arr_end(j);
+    struct sto_shards numbers = sto_shards(d->store);
+    ts_json_member_obj(j, "rebalance");
+    ts_json_member_count(j, "shards", numbers.n_now);
+    ts_json_member_count(j, "wanted", numbers.n_wanted);
+    if (numbers.waits)
+        ts_json_member_str(j, "waits", numbers.waits);
+    ts_json_obj_end(j);
     ts_json_member_arr(j, "windows");
     for (size_t i = 0; i < n_windows && i < STATUS_WINDOWS; i++) {
         ts_json_obj(j);

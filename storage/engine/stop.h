@@ -1,0 +1,65 @@
+/*
+ * stop.h - a stop of all writers: until it ends none of them sends a batch and none of their batches is under way, while owners go on
+ * handling messages.
+ *
+ *   sto_stop__begin   wakes all writers and waits. Each sends its open batches at the beginning of its next turn, and then stops there. Where
+ *                     owner and writer are one thread, it goes on with what comes for the owner and puts aside what comes for the
+ *                     writer, so that no callback puts anything.
+ *   sto_stop__end     writers go on, first with what was put aside, in order.
+ *
+ * A writer whose thread does not turn would keep the others waiting. So they stop only after each of them has shown that it turns, and go on
+ * if one has not stopped soon afterwards.
+ *
+ * Alternatives: owners that pass a mark on to each other, as in a distributed snapshot, would not stop writers, but both numbers of shards would be
+ * in use for a while, and a table of ids can belong to one owner only; a lock around each batch would be paid for all the time.
+ *
+ * Threads    each function says whose
+ * Not here   what is changed meanwhile (shards.h)
+ */
+#ifndef STORAGE_ENGINE_STOP_H
+#define STORAGE_ENGINE_STOP_H
+
+#include "base/err.h"
+#include "base/queue.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sto_engine;
+struct sto_writer;
+
+/* A stop, or none. */
+struct sto_stop {
+    pthread_mutex_t mu;
+    pthread_cond_t stop_cond; /* a writer has stopped, or all go on */
+    _Atomic bool wanted;      /* writers stop at their next turn; changed under mu */
+    uint64_t number;          /* of stops that have ended; under mu */
+    unsigned n_stopped;       /* writers that have stopped; under mu */
+};
+/* The side of a writer. */
+struct sto_stop_writer {
+    _Atomic uint64_t n_turns;       /* the writer's thread counts */
+    bool stopped;                   /* what comes for the writer is put aside; its thread */
+    struct ts_msg *aside, **at_end; /* what was put aside, oldest first; its thread */
+    uint32_t n_shards;              /* of the store, as reported to the user of the writer; its thread */
+};
+
+/** Make one; no writer stops. */
+void sto_stop__init(struct sto_stop *stop);
+/** Empty it; no thread uses it. */
+void sto_stop__release(struct sto_stop *stop);
+/** Stop all writers, and wait until everything that they have put is with its owner. 0; TS_EBUSY: a writer does not turn, or points wait for space or
+ * memory; none is stopped then. *out_began_ns: monotonic time at which the first one may have stopped. flush_mu held; a thread that is neither owner nor writer, unless the store is `pumped`. */
+int sto_stop__begin(struct sto_engine *e, int64_t *out_began_ns, struct ts_error *err);
+/** The writers go on. The thread of sto_stop__begin. */
+void sto_stop__end(struct sto_engine *e);
+/** A turn begins, and there is no open batch: stop if that is wanted. The writer's thread. Cost: one store and one load. */
+void sto_stop__turn(struct sto_writer *writer);
+/** The next message of the queue of a writer, NULL if there is none. Its thread. */
+struct ts_msg *sto_stop__pop(struct sto_writer *writer);
+/** True: the message was put aside, because it is for a writer that has stopped. Its thread. */
+bool sto_stop__put_aside(struct sto_writer *writer, struct ts_msg *msg);
+
+#endif

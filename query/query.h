@@ -474,6 +474,12 @@ void qry_delete_target_range(const struct qry_spec *spec, int64_t *out_from_ms, 
 int qry_delete_find(struct sto_store *st, const struct qry_spec *spec, struct qry_limit *limit,
                     qry_delete_target_fn each, void *arg, struct ts_error *err);
 
+/** Report to each what is to be deleted besides these targets: the summaries of hours whose points have expired (storage/aged.h) and that lie in their
+ * ranges as a whole. Call it when the deletes of the targets are visible; not before, since a pass of retention may make summaries meanwhile.
+ * The result of each ends it. */
+int qry_delete_aged(struct sto_store *st, const struct qry_delete_target *targets, size_t n,
+                    qry_delete_target_fn each, void *arg, struct ts_error *err);
+
 /** Add to set the numbers of the series that the sub queries choose and the catalog has, whether or not they have points.
  * Errors as for qry_run. */
 int qry_series_select(struct sto_store *st, const struct qry_spec *spec, struct qry_limit *limit,

@@ -99,7 +99,13 @@ static int decode(const char *path, const uint8_t *b, size_t n, struct sto_floor
 
 int sto_floors_read(const struct ts_fs *fs, const char *dir, struct sto_floors **out, struct ts_error *err)
 {
-    char *path = ts_fs_join(dir, STO_FLOORS_NAME), *p = NULL;
+    return sto_floors_read_from(fs, dir, STO_FLOORS_NAME, out, err);
+}
+
+int sto_floors_read_from(const struct ts_fs *fs, const char *dir, const char *name, struct sto_floors **out,
+                         struct ts_error *err)
+{
+    char *path = ts_fs_join(dir, name), *p = NULL;
     size_t n = 0;
     *out = NULL;
     int rc = ts_fs_read_small(fs, path, STO_FLOORS_MAX_BYTES, &p, &n, err);
@@ -113,7 +119,13 @@ int sto_floors_read(const struct ts_fs *fs, const char *dir, struct sto_floors *
 int sto_floors_write(const struct ts_fs *fs, const char *dir, const struct sto_floors *f,
                      struct ts_error *err)
 {
-    char *path = ts_fs_join(dir, STO_FLOORS_NAME);
+    return sto_floors_write_to(fs, dir, STO_FLOORS_NAME, f, err);
+}
+
+int sto_floors_write_to(const struct ts_fs *fs, const char *dir, const char *name, const struct sto_floors *f,
+                        struct ts_error *err)
+{
+    char *path = ts_fs_join(dir, name);
     size_t n = F_BODY + CRC_BYTES, at = F_BODY;
     for (size_t i = 0; i < f->n; i++)
         n += HEAD_BYTES + roaring_bitmap_portable_size_in_bytes(f->at[i].series);

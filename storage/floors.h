@@ -54,9 +54,15 @@ void sto_floors_unref(struct sto_floors *f);
  * @return 1, 0 = there is none, TS_ECORRUPT, TS_EVERSION (written by a newer program), TS_EIO, TS_ENOMEM
  */
 int sto_floors_read(const struct ts_fs *fs, const char *dir, struct sto_floors **out, struct ts_error *err);
+/** The same of another file of the folder that has the same form. */
+int sto_floors_read_from(const struct ts_fs *fs, const char *dir, const char *name, struct sto_floors **out,
+                         struct ts_error *err);
 /** Replace DIR/FLOORS; it is on disk when 0 is returned. TS_ELIMIT: it would be larger than STO_FLOORS_MAX_BYTES; TS_ENOSPC, TS_EIO: the
  * former floors are there still. Blocks. */
 int sto_floors_write(const struct ts_fs *fs, const char *dir, const struct sto_floors *f,
                      struct ts_error *err);
+/** The same of another file. */
+int sto_floors_write_to(const struct ts_fs *fs, const char *dir, const char *name, const struct sto_floors *f,
+                        struct ts_error *err);
 
 #endif

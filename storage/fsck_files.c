@@ -18,6 +18,7 @@
 #include "storage/engine/retention.h"
 #include "storage/engine/shards.h"
 #include "storage/engine/files/sst_format.h"
+#include "storage/age.h"
 #include "storage/floors.h"
 #include "storage/fsck_int.h"
 #include "storage/quota.h"
@@ -451,6 +452,7 @@ static int on_name(void *arg, const char *name)
                                         STO_RETENTION_NAME,
                                         STO_RULES_NAME,
                                         STO_FLOORS_NAME,
+                                        STO_AGED_NAME,
                                         STO_QUOTA_NAME,
                                         STO_COMPLETE_NAME,
                                         STO_SHARDS_NAME,
@@ -522,6 +524,12 @@ static void look_at_rules(struct sto_fsck *k)
                        why.text);
         k->bad_floors = why.code == TS_ECORRUPT;
     }
+    ts_free(path);
+    sto_floors_unref(floors);
+    path = ts_fs_join(k->opts.dir, STO_AGED_NAME);
+    if (sto_floors_read_from(k->fs, k->opts.dir, STO_AGED_NAME, &floors, &why) < 0)
+        sto_fsck__find(k, STO_FIND_DAMAGE, path, UINT64_MAX, "%s: the daemon finds out again what it had",
+                       why.text);
     ts_free(path);
     path = ts_fs_join(k->opts.dir, STO_QUOTA_NAME);
     struct sto_quota_file quota;

@@ -29,7 +29,8 @@ void sto_internal_name(const struct sto_internal *h, struct ts_buf *out)
 
 bool sto_internal_parse(struct ts_slice name, struct sto_internal *out)
 {
-    static const char kinds[] = {STO_INTERNAL_ROLLUP, STO_INTERNAL_HISTOGRAM, STO_INTERNAL_VERSIONS};
+    static const char kinds[] = {STO_INTERNAL_ROLLUP, STO_INTERNAL_HISTOGRAM, STO_INTERNAL_VERSIONS,
+                                 STO_INTERNAL_AGED};
     if (name.n < 3 || name.p[0] != STO_INTERNAL_MARK || !memchr(kinds, name.p[1], sizeof kinds))
         return false;
     const char *mark = memchr(name.p + 2, STO_INTERNAL_MARK, name.n - 2);

@@ -1,9 +1,10 @@
 /*
- * internal.h - names of internal metrics, under which rollups, histograms and versions are stored.
+ * internal.h - names of internal metrics, under which rollups, histograms, versions and summaries are stored.
  *
  *   rollup      \1 r SPEC \1 METRIC      SPEC: "1h-sum", "1h-sum:" (of a pre-aggregate), ":" (pre-aggregate alone)
  *   histogram   \1 h METRIC \1 BUCKET    BUCKET: "LOWER,UPPER", "u" (underflow), "o" (overflow)
  *   versions    \1 v WHAT \1 METRIC      WHAT: "w" (values as they were written, versions.h), "d" (deletes)
+ *   summaries   \1 a WHAT \1 METRIC      WHAT: "h" (hours whose points have expired, aged.h)
  *
  * Such a point is an ordinary point of a series with the same tags and an internal metric, so the log, files, retention and deletes treat
  * it like any other point. A remote store may keep them in another form (storage/remote.h).
@@ -23,14 +24,15 @@
 enum sto_internal_kind {
     STO_INTERNAL_ROLLUP = 'r',
     STO_INTERNAL_HISTOGRAM = 'h',
-    STO_INTERNAL_VERSIONS = 'v'
+    STO_INTERNAL_VERSIONS = 'v',
+    STO_INTERNAL_AGED = 'a'
 };
 
 /* The parts of an internal name; they are slices of it. */
 struct sto_internal {
     enum sto_internal_kind kind;
     struct ts_slice metric; /* the visible metric */
-    struct ts_slice detail; /* spec of a rollup, bucket of a histogram, what of versions */
+    struct ts_slice detail; /* spec of a rollup, bucket of a histogram, what of versions and summaries */
 };
 /** Append an internal name. */
 void sto_internal_name(const struct sto_internal *h, struct ts_buf *out);

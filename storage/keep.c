@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "base/mem.h"
+#include "storage/floors.h"
 
 #define PAGE_BITS 16
 #define PAGE_IDS  (1u << PAGE_BITS)
@@ -20,6 +21,9 @@ struct sto_keep {
     atomic_uint refs;
     struct sto_keep_opts opts;         /* points_ms: owned */
     int64_t *points_ms;                /* n_rules + 1: the last one is the rest; owned */
+    int64_t *hours_ms;                 /* the same of whole hours; owned */
+    bool ages;                         /* a rule keeps hours longer than points */
+    int64_t top_mark_ms;               /* the highest mark; STO_MIN_TS_MS = there is none */
     int64_t longest_ms, shortest_ms;   /* of all */
     _Atomic(_Atomic uint8_t *) *pages; /* N_PAGES; NULL if there are no rules; owned */
 };
@@ -32,14 +36,23 @@ struct sto_keep *sto_keep_new(const struct sto_keep_opts *opts)
     k->opts = *opts;
     atomic_init(&k->refs, 1);
     k->points_ms = ts_xcalloc(opts->n_rules + 1, sizeof *k->points_ms);
+    k->hours_ms = ts_xcalloc(opts->n_rules + 1, sizeof *k->hours_ms);
+    k->opts.aged = sto_floors_ref(opts->aged);
+    k->top_mark_ms = STO_MIN_TS_MS;
+    for (size_t i = 0; opts->aged && i < opts->aged->n; i++)
+        if (opts->aged->at[i].cutoff_ms > k->top_mark_ms)
+            k->top_mark_ms = opts->aged->at[i].cutoff_ms;
     k->longest_ms = k->shortest_ms = opts->rest_ms;
     for (size_t i = 0; i <= opts->n_rules; i++) {
         int64_t ms = i < opts->n_rules ? opts->points_ms[i] : opts->rest_ms;
         k->points_ms[i] = ms;
-        k->longest_ms = ms > k->longest_ms ? ms : k->longest_ms;
+        k->hours_ms[i] =
+            opts->hours_ms && i < opts->n_rules && opts->hours_ms[i] > ms ? opts->hours_ms[i] : ms;
+        k->ages |= k->hours_ms[i] > ms;
+        k->longest_ms = k->hours_ms[i] > k->longest_ms ? k->hours_ms[i] : k->longest_ms;
         k->shortest_ms = ms < k->shortest_ms ? ms : k->shortest_ms;
     }
-    k->opts.points_ms = NULL;
+    k->opts.points_ms = k->opts.hours_ms = NULL;
     if (opts->n_rules)
         k->pages = ts_xcalloc(N_PAGES, sizeof *k->pages);
     return k;
@@ -61,7 +74,9 @@ void sto_keep_unref(struct sto_keep *k)
     if (k->opts.release)
         k->opts.release(k->opts.arg);
     ts_free(k->pages);
+    sto_floors_unref(k->opts.aged);
     ts_free(k->points_ms);
+    ts_free(k->hours_ms);
     ts_free(k);
 }
 
@@ -100,6 +115,34 @@ int64_t sto_keep_rule_ms(const struct sto_keep *k, size_t rule)
     return k->points_ms[rule];
 }
 
+int64_t sto_keep_rule_hours_ms(const struct sto_keep *k, size_t rule)
+{
+    return k->hours_ms[rule];
+}
+
+bool sto_keep_rule_ages(const struct sto_keep *k, size_t rule)
+{
+    return k->hours_ms[rule] > k->points_ms[rule];
+}
+
+bool sto_keep_ages(const struct sto_keep *k)
+{
+    return k->ages || k->top_mark_ms > STO_MIN_TS_MS;
+}
+
+struct sto_floors *sto_keep_aged(const struct sto_keep *k)
+{
+    return k->opts.aged;
+}
+
+int64_t sto_keep_aged_to_ms(const struct sto_keep *k, uint32_t series)
+{
+    for (size_t i = 0; k->opts.aged && i < k->opts.aged->n; i++)
+        if (roaring_bitmap_contains(k->opts.aged->at[i].series, series))
+            return k->opts.aged->at[i].cutoff_ms;
+    return STO_MIN_TS_MS;
+}
+
 size_t sto_keep_n_rules(const struct sto_keep *k)
 {
     return k->opts.n_rules;
@@ -119,7 +162,17 @@ static int64_t from_ms(const struct sto_keep *k, int64_t keep_ms, int64_t now_ms
 int64_t sto_keep_from_ms(struct sto_keep *k, uint32_t series, int64_t now_ms)
 {
     int rule = sto_keep_rule(k, series);
-    return rule < 0 ? k->opts.least_ms : from_ms(k, k->points_ms[rule], now_ms);
+    int64_t ms = rule < 0 ? k->opts.least_ms : from_ms(k, k->points_ms[rule], now_ms);
+    /* a mark is behind what has expired, unless a rule keeps points longer now, or the clock was set back */
+    return k->top_mark_ms > ms ? later(ms, sto_keep_aged_to_ms(k, series)) : ms;
+}
+
+int64_t sto_keep_hours_from_ms(struct sto_keep *k, uint32_t series, int64_t now_ms)
+{
+    int rule = sto_keep_rule(k, series);
+    if (rule < 0 || !sto_keep_rule_ages(k, (size_t)rule))
+        return sto_keep_from_ms(k, series, now_ms);
+    return from_ms(k, k->hours_ms[rule], now_ms);
 }
 
 int64_t sto_keep_any_ms(struct sto_keep *k, const struct sto_series *const *series, size_t n,
@@ -146,7 +199,7 @@ int64_t sto_keep_first_ms(const struct sto_keep *k, int64_t now_ms)
 
 int64_t sto_keep_all_ms(const struct sto_keep *k, int64_t now_ms)
 {
-    return from_ms(k, k->shortest_ms, now_ms);
+    return later(from_ms(k, k->shortest_ms, now_ms), k->top_mark_ms);
 }
 
 bool sto_keep_expires(const struct sto_keep *k)

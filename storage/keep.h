@@ -9,6 +9,9 @@
  *   put        no point before it is taken (tsd/ingest/ingest.h)
  *   removal    engine/expire.h, which turns rules into floors (floors.h)
  *
+ * A rule may keep the summaries of hours longer than the points (aged.h). Up to which time there are such summaries of a series is its mark; points
+ * before it are gone, whatever the rules say now, so nothing before it is taken or shown as a point.
+ *
  * Threads    any
  * Cost       the rule of a series: O(1), a byte for each series; the first time a comparison of its names with each rule
  * Not here   patterns and texts of rules (retain.h)
@@ -22,6 +25,7 @@
 #define STO_KEEP_FOREVER INT64_MAX /* a duration: nothing expires */
 
 struct sto_keep;
+struct sto_floors;        /* storage/floors.h */
 struct sto_remote_series; /* storage/remote.h */
 
 /* Rule of a series: the index of the first one that matches it, n_rules if none does; < 0: the series is not known (any more). Called by
@@ -43,6 +47,12 @@ struct sto_expired {
 struct sto_keep_opts {
     const int64_t *
         points_ms; /* by rule: for how long points are kept, ms, > 0, or STO_KEEP_FOREVER; borrowed until return */
+    const int64_t *
+        hours_ms; /* by rule: for how long whole hours are answered, ms, at least points_ms; borrowed until return; NULL = as
+                                points_ms */
+    struct sto_floors *
+        aged; /* marks: sets of series, and the time before which each has summaries in place of points; a series is in one set; a
+                                reference is taken; NULL = none */
     size_t n_rules;  /* at most STO_KEEP_RULES */
     int64_t rest_ms; /* the same of series that no rule matches */
     int64_t
@@ -65,6 +75,18 @@ int sto_keep_rule(struct sto_keep *k, uint32_t series);
 int64_t sto_keep_rule_ms(const struct sto_keep *k, size_t rule);
 /** Number of rules. */
 size_t sto_keep_n_rules(const struct sto_keep *k);
+/** For how long whole hours of a rule are answered, ms; n_rules: of the rest. */
+int64_t sto_keep_rule_hours_ms(const struct sto_keep *k, size_t rule);
+/** Does a rule keep summaries of hours longer than points? n_rules: the rest, which does not. */
+bool sto_keep_rule_ages(const struct sto_keep *k, size_t rule);
+/** Does any rule, or are there marks? */
+bool sto_keep_ages(const struct sto_keep *k);
+/** The marks; NULL = none. Borrowed. */
+struct sto_floors *sto_keep_aged(const struct sto_keep *k);
+/** The mark of a series, ms, a full hour; STO_MIN_TS_MS: it has none. O(marks). */
+int64_t sto_keep_aged_to_ms(const struct sto_keep *k, uint32_t series);
+/** Hours of a series that begin at this time or later are answered as a whole, ms; the same as sto_keep_from_ms if its rule does not keep them longer. */
+int64_t sto_keep_hours_from_ms(struct sto_keep *k, uint32_t series, int64_t now_ms);
 /** First time that is kept of a series, ms; STO_MIN_TS_MS if all is kept, or if the series is not known. */
 int64_t sto_keep_from_ms(struct sto_keep *k, uint32_t series, int64_t now_ms);
 /** The same of a foreign series, by its names. O(rules). */

@@ -97,7 +97,30 @@ struct sto_retain__match {
     struct sto_catalog *catalog;
     struct sto_retain_rules rules; /* those set, then those configured */
     int64_t rest_ms;
+    /* A rule that keeps hours longer than points has two rules of struct sto_keep more, whose numbers follow those of all others: of its
+     * summaries, and of its rollups, histograms and versions. */
+    size_t n_all;                   /* rules of struct sto_keep */
+    uint8_t hours[STO_KEEP_RULES];  /* by rule: the one of its summaries; the rule itself if there are none */
+    uint8_t others[STO_KEEP_RULES]; /* the other one */
 };
+_Static_assert(STO_KEEP_RULES <= UINT8_MAX, "a byte holds a rule");
+
+/* How many rules of struct sto_keep these are. */
+static size_t count(const struct sto_retain_rules *r)
+{
+    size_t n = r->n;
+    for (size_t i = 0; i < r->n; i++)
+        n += r->v[i].hours_ms > r->v[i].points_ms ? 2 : 0;
+    return n;
+}
+
+/* The rule of struct sto_keep of a series that the i-th rule matches. */
+static int rule_of(const struct sto_retain__match *m, size_t i, const struct sto_internal *internal)
+{
+    if (i == m->rules.n)
+        return (int)m->n_all;
+    return !internal ? (int)i : internal->kind == STO_INTERNAL_AGED ? m->hours[i] : m->others[i];
+}
 
 static bool names_match(const struct sto_retain_rule *r, const struct sto_remote_series *names,
                         struct ts_slice metric)
@@ -115,11 +138,12 @@ static int on_names(void *arg, const struct sto_remote_series *names)
 {
     const struct sto_retain__match *m = arg;
     struct sto_internal internal;
-    struct ts_slice metric = sto_internal_parse(names->metric, &internal) ? internal.metric : names->metric;
+    bool is_internal = sto_internal_parse(names->metric, &internal);
+    struct ts_slice metric = is_internal ? internal.metric : names->metric;
     size_t i = 0;
     while (i < m->rules.n && !names_match(&m->rules.v[i], names, metric))
         i++;
-    return (int)i;
+    return rule_of(m, i, is_internal ? &internal : NULL);
 }
 
 static bool has_tag(const struct sto_catalog *cat, const struct sto_series *s, struct ts_slice k,
@@ -145,17 +169,18 @@ static int on_match(void *arg, uint32_t series)
     const struct sto_retain__match *m = arg;
     size_t i = 0;
     struct sto_internal internal;
+    bool is_internal = false;
     unsigned reading = sto_catalog_read_begin(m->catalog);
     const struct sto_series *s = series < STO_FOREIGN ? sto_series_get(m->catalog, series) : NULL;
     if (s) {
         struct ts_slice metric = sto_uid_name(m->catalog, STO_UID_METRIC, s->metric);
-        if (sto_internal_parse(metric, &internal))
-            metric = internal.metric;
+        is_internal = sto_internal_parse(metric, &internal);
+        metric = is_internal ? internal.metric : metric;
         while (i < m->rules.n && !matches(m->catalog, &m->rules.v[i], metric, s))
             i++;
     }
     sto_catalog_read_end(m->catalog, reading);
-    return s ? (int)i : -1;
+    return s ? rule_of(m, i, is_internal ? &internal : NULL) : -1;
 }
 
 static void on_release(void *arg)
@@ -182,18 +207,31 @@ static struct sto_retain__match *match_new(struct sto_store *st, const struct st
     m->rest_ms = st->opts.retention_ms ? st->opts.retention_ms : STO_KEEP_FOREVER;
     copy_rules(&m->rules, set);
     copy_rules(&m->rules, &st->retain.conf);
+    m->n_all = m->rules.n;
+    for (size_t i = 0; i < m->rules.n; i++) {
+        bool ages = m->rules.v[i].hours_ms > m->rules.v[i].points_ms;
+        m->hours[i] = (uint8_t)(ages ? m->n_all++ : i);
+        m->others[i] = (uint8_t)(ages ? m->n_all++ : i);
+    }
     return m;
 }
 
-/* Rules that have looked up no series yet. */
-static struct sto_keep *keep_of(struct sto_retain__match *m, int64_t least_ms)
+/* Rules that have looked up no series yet. aged: as in struct sto_keep_opts. */
+static struct sto_keep *keep_of(struct sto_retain__match *m, int64_t least_ms, struct sto_floors *aged)
 {
-    int64_t points_ms[STO_KEEP_RULES];
-    for (size_t i = 0; i < m->rules.n; i++)
-        points_ms[i] = m->rules.v[i].points_ms;
+    int64_t points_ms[STO_KEEP_RULES], hours_ms[STO_KEEP_RULES];
+    for (size_t i = 0; i < m->rules.n; i++) {
+        const struct sto_retain_rule *r = &m->rules.v[i];
+        points_ms[m->hours[i]] = hours_ms[m->hours[i]] = r->hours_ms;
+        points_ms[m->others[i]] = hours_ms[m->others[i]] = r->points_ms;
+        points_ms[i] = r->points_ms;
+        hours_ms[i] = r->hours_ms;
+    }
     atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
     return sto_keep_new(&(struct sto_keep_opts){.points_ms = points_ms,
-                                                .n_rules = m->rules.n,
+                                                .hours_ms = hours_ms,
+                                                .aged = aged,
+                                                .n_rules = m->n_all,
                                                 .rest_ms = m->rest_ms,
                                                 .least_ms = least_ms,
                                                 .match = on_match,
@@ -211,10 +249,11 @@ struct sto_keep *sto_retain_keep(struct sto_store *st)
     pthread_mutex_lock(&r->mu);
     uint64_t generation = sto_catalog_generation(st->catalog);
     int64_t least_ms = sto_quota_cutoff_ms(&st->quota);
-    /* names have changed, or series were forgotten; or the limit of bytes has removed more */
-    if ((generation != r->generation && r->match->rules.n) || least_ms != sto_keep_least_ms(r->keep)) {
+    /* names have changed, or series were forgotten; or the limit of bytes has removed more; or summaries were made */
+    if ((generation != r->generation && r->match->rules.n) || least_ms != sto_keep_least_ms(r->keep) ||
+        r->aged != sto_keep_aged(r->keep)) {
         old = r->keep;
-        r->keep = keep_of(r->match, least_ms);
+        r->keep = keep_of(r->match, least_ms, r->aged);
     }
     r->generation = generation;
     struct sto_keep *keep = sto_keep_ref(r->keep);
@@ -229,6 +268,25 @@ uint64_t sto_retain_epoch(const struct sto_store *st)
            + sto_catalog_generation(st->catalog) + sto_quota_n_changes(&st->quota);
 }
 
+void sto_retain_set_aged(struct sto_store *st, struct sto_floors *aged)
+{
+    struct sto_retain *r = &st->retain;
+    pthread_mutex_lock(&r->mu);
+    struct sto_floors *old = r->aged;
+    r->aged = sto_floors_ref(aged);
+    pthread_mutex_unlock(&r->mu);
+    sto_floors_unref(old);
+    atomic_fetch_add_explicit(&r->n_changes, 1, memory_order_release); /* partner: sto_retain_epoch */
+}
+
+struct sto_floors *sto_retain_aged(struct sto_store *st)
+{
+    pthread_mutex_lock(&st->retain.mu);
+    struct sto_floors *aged = sto_floors_ref(st->retain.aged);
+    pthread_mutex_unlock(&st->retain.mu);
+    return aged;
+}
+
 int64_t sto_retain_now_ms(const struct sto_store *st)
 {
     return sto_engine_sure_ms(st->engine);
@@ -239,8 +297,8 @@ static void publish(struct sto_store *st, struct sto_retain__match *m)
 {
     struct sto_retain *r = &st->retain;
     uint64_t generation = sto_catalog_generation(st->catalog);
-    struct sto_keep *keep = keep_of(m, sto_quota_cutoff_ms(&st->quota));
     pthread_mutex_lock(&r->mu);
+    struct sto_keep *keep = keep_of(m, sto_quota_cutoff_ms(&st->quota), r->aged);
     struct sto_keep *old = r->keep;
     struct sto_retain__match *was = r->match;
     r->keep = keep;
@@ -267,20 +325,34 @@ int sto_retain_check(const char *text, struct ts_error *err)
     return rc;
 }
 
+/* A remote store has points alone. */
+static int check_remote(const struct sto_store *st, const struct sto_retain_rules *r, struct ts_error *err)
+{
+    if (!st->opts.remote || count(r) == r->n)
+        return 0;
+    return ts_error_set(err, TS_EINVAL,
+                        "a rule of retention has hours=, which is not possible with remote = hbase: "
+                        "what is older is answered by HBase");
+}
+
 int sto_retain__open(struct sto_store *st, struct ts_error *err)
 {
     struct sto_retain *r = &st->retain;
     TS_TRY(sto_retain_file_read(st->opts.fs, st->opts.dir, &r->set, err));
     if (st->opts.retention_rules)
         TS_TRY(get_configured(st->opts.retention_rules, &r->conf, err));
-    if (r->set.n + r->conf.n > STO_KEEP_RULES)
-        return ts_error_set(
-            err, TS_ELIMIT,
-            "retention_rules has %zu rules, and %zu were set by commands: together there may be %d",
-            r->conf.n, r->set.n, STO_KEEP_RULES);
+    if (count(&r->set) + count(&r->conf) > STO_KEEP_RULES)
+        return ts_error_set(err, TS_ELIMIT,
+                            "retention_rules has %zu rules, and %zu were set by commands: together there may "
+                            "be %d (a rule with "
+                            "hours= counts three times)",
+                            r->conf.n, r->set.n, STO_KEEP_RULES);
+    TS_TRY(check_remote(st, &r->set, err));
+    TS_TRY(check_remote(st, &r->conf, err));
     pthread_mutex_init(&r->mu, NULL);
     pthread_mutex_init(&r->change_mu, NULL);
     r->is_open = true;
+    TS_TRY(sto_age__open(st, err));
     publish(st, match_new(st, &r->set));
     return 0;
 }
@@ -293,7 +365,8 @@ void sto_retain__close(struct sto_store *st)
     if (!r->is_open)
         return;
     sto_keep_unref(r->keep);
-    on_release(r->match);
+    sto_floors_unref(r->aged);
+    on_release(r->match); /* NULL is harmless, as in an opening that has failed */
     pthread_mutex_destroy(&r->mu);
     pthread_mutex_destroy(&r->change_mu);
     r->is_open = false;
@@ -349,8 +422,11 @@ static int apply(const struct sto_retain_call *call, const struct sto_retain_rul
         memmove(set->v + at + 1, set->v + at, (n - at) * sizeof *set->v);
         set->v[at++] = one;
     }
-    if (set->n + conf->n > STO_KEEP_RULES)
-        return ts_error_set(err, TS_ELIMIT, "there would be more than %d rules of retention", STO_KEEP_RULES);
+    if (count(set) + count(conf) > STO_KEEP_RULES)
+        return ts_error_set(
+            err, TS_ELIMIT,
+            "there would be more than %d rules of retention (one with hours= counts three times)",
+            STO_KEEP_RULES);
     return call->what == STO_RETAIN_REMOVE ? 0 : check_length(set, err);
 }
 
@@ -358,19 +434,25 @@ static int apply(const struct sto_retain_call *call, const struct sto_retain_rul
 static int report(struct sto_store *st, struct sto_retain__match *m, size_t n_set,
                   const struct sto_retain_call *call, struct ts_error *err)
 {
-    struct sto_expired *does = ts_xcalloc(m->rules.n + 1, sizeof *does);
-    struct sto_keep *keep = keep_of(m, sto_quota_cutoff_ms(&st->quota));
+    struct sto_expired *does = ts_xcalloc(m->n_all + 1, sizeof *does);
+    struct sto_floors *aged = sto_retain_aged(st);
+    struct sto_keep *keep = keep_of(m, sto_quota_cutoff_ms(&st->quota), aged);
     int rc = call->explain ? sto_engine_expired(st->engine, keep, ts_clock_ms(), does, err) : 0;
     for (size_t i = 0; rc == 0 && i <= m->rules.n; i++) {
+        size_t at = i < m->rules.n ? i : m->n_all;
         struct sto_retain_row row = {.source = i < n_set        ? STO_RETAIN_SET
                                                : i < m->rules.n ? STO_RETAIN_CONF
                                                                 : STO_RETAIN_REST,
                                      .text = i < m->rules.n ? m->rules.v[i].text : (struct ts_slice){"", 0},
-                                     .points_ms = sto_keep_rule_ms(keep, i),
-                                     .does = call->explain ? &does[i] : NULL};
+                                     .points_ms = sto_keep_rule_ms(keep, at),
+                                     .hours_ms = sto_keep_rule_hours_ms(keep, at),
+                                     .does = call->explain ? &does[at] : NULL};
+        if (call->explain && sto_keep_rule_ages(keep, at))
+            row.hours_do = &does[m->hours[i]];
         call->each(call->arg, &row);
     }
     sto_keep_unref(keep);
+    sto_floors_unref(aged);
     ts_free(does);
     return rc;
 }
@@ -402,6 +484,8 @@ int sto_retain(struct sto_store *st, const struct sto_retain_call *call, struct 
     int rc = changed ? apply(call, &changes, &r->conf, &set, err) : 0;
     struct sto_retain__match *m = rc == 0 ? match_new(st, &set) : NULL;
     size_t n_set = set.n;
+    if (rc == 0 && changed && call->what != STO_RETAIN_REMOVE)
+        rc = check_remote(st, &set, err);
     if (rc == 0 && changed && !call->dry_run)
         rc = put_in_force(st, &set, m, err);
     pthread_mutex_unlock(&r->change_mu);

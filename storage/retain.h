@@ -26,6 +26,11 @@ struct sto_keep *sto_retain_keep(struct sto_store *st);
 /** A number that changes when sto_retain_keep would return other rules. O(1), no lock. */
 uint64_t sto_retain_epoch(const struct sto_store *st);
 
+/** Up to which time series have summaries in place of points (keep.h); the reference is the caller's. NULL = none has. */
+struct sto_floors *sto_retain_aged(struct sto_store *st);
+/** Change that, once it is on disk. */
+void sto_retain_set_aged(struct sto_store *st, struct sto_floors *aged);
+
 /** The present time by which points that are put have expired. Behind the wall clock while retention does not trust that, because it has
  * jumped forward; INT64_MIN, so that none has, until the clock was looked at after a start. Any thread; O(1). */
 int64_t sto_retain_now_ms(const struct sto_store *st);
@@ -39,9 +44,11 @@ enum sto_retain_source {
 /* One rule as it is listed. */
 struct sto_retain_row {
     enum sto_retain_source source;
-    struct ts_slice text;           /* "" for the rest */
-    int64_t points_ms;              /* STO_KEEP_FOREVER: for ever */
-    const struct sto_expired *does; /* what it does to what is in files; NULL unless that was asked for */
+    struct ts_slice text;               /* "" for the rest */
+    int64_t points_ms;                  /* STO_KEEP_FOREVER: for ever */
+    int64_t hours_ms;                   /* for how long summaries of hours answer; points_ms if no longer */
+    const struct sto_expired *does;     /* what it does to what is in files; NULL unless that was asked for */
+    const struct sto_expired *hours_do; /* the same of the summaries; NULL if hours_ms is points_ms, too */
 };
 typedef void (*sto_retain_row_fn)(void *arg, const struct sto_retain_row *row);
 
@@ -66,7 +73,7 @@ struct sto_retain_call {
  * List or change the rules.
  *
  * @return 0
- *         TS_EINVAL    a rule is malformed, or the store was opened for reading only
+ *         TS_EINVAL    a rule is malformed, or keeps hours longer than points and there is a remote store, or the store was opened for reading only
  *         TS_ENOTFOUND a rule to be removed is not among those that were set
  *         TS_EEXIST    a rule to be added is there already
  *         TS_ELIMIT    more than STO_KEEP_RULES rules, or too long
@@ -89,6 +96,7 @@ struct sto_retain {
     pthread_mutex_t mu;              /* a leaf; protects what follows */
     struct sto_retain__match *match; /* all rules; a reference */
     struct sto_keep *keep;           /* made of it; a reference */
+    struct sto_floors *aged;         /* as in struct sto_keep_opts; a reference */
     uint64_t generation;             /* of the catalog when keep was made: names may have changed since */
     _Atomic uint64_t n_changes;      /* of the rules */
     bool is_open;                    /* the mutexes exist */

@@ -14,11 +14,10 @@
 static int bad(struct ts_slice rule, const char *why, struct ts_slice word, struct ts_error *err)
 {
     struct ts_slice shown = ts_utf8_cut(rule, SHOWN_BYTES), part = ts_utf8_cut(word, SHOWN_BYTES);
-    return ts_error_set(
-        err, TS_EINVAL,
-        "retention rule '%.*s': '%.*s' %s; a rule is METRIC [TAG=VALUE]... points=DURATION, as in "
-        "cpu.* host=web* points=30d",
-        (int)shown.n, shown.p, (int)part.n, part.p, why);
+    return ts_error_set(err, TS_EINVAL,
+                        "retention rule '%.*s': '%.*s' %s; a rule is METRIC [TAG=VALUE]... points=DURATION "
+                        "[hours=DURATION], as in cpu.* host=web* points=30d",
+                        (int)shown.n, shown.p, (int)part.n, part.p, why);
 }
 
 static int get_duration(struct ts_slice rule, struct ts_slice text, struct ts_slice word, int64_t *out_ms,
@@ -56,10 +55,13 @@ static int get_word(struct sto_retain_rule *r, struct ts_slice word, struct ts_e
     struct ts_slice value = {eq + 1, word.n - name.n - 1};
     if (ts_slice_is(name, "points"))
         return get_duration(r->text, value, word, &r->points_ms, err);
-    if (ts_slice_is(name, "hours") || ts_slice_is(name, "days"))
-        return bad(r->text, "cannot be given yet: summaries are kept as long as the points", word, err);
-    if (r->points_ms)
-        return bad(r->text, "comes after points=", word, err);
+    if (ts_slice_is(name, "hours"))
+        return get_duration(r->text, value, word, &r->hours_ms, err);
+    if (ts_slice_is(name, "days"))
+        return bad(r->text,
+                   "cannot be given yet: days are put together from summaries of hours, hours=", word, err);
+    if (r->points_ms || r->hours_ms)
+        return bad(r->text, "comes after points= or hours=", word, err);
     if (memchr(name.p, '*', name.n))
         return bad(r->text, "has a star in the name of a tag", word, err);
     TS_TRY(check_stars(r->text, value, err));
@@ -97,7 +99,12 @@ static int get_rule(struct sto_retain_rule *r, struct ts_slice text, struct ts_e
     TS_TRY(check_stars(text, r->metric, err));
     while (next_word(&rest, &word))
         TS_TRY(get_word(r, word, err));
-    return r->points_ms ? 0 : bad(text, "does not say for how long, points=", text, err);
+    if (!r->points_ms)
+        return bad(text, "does not say for how long, points=", text, err);
+    r->hours_ms = r->hours_ms ? r->hours_ms : r->points_ms;
+    return r->hours_ms >= r->points_ms
+               ? 0
+               : bad(text, "keeps summaries of hours shorter than the points", text, err);
 }
 
 /* The words of a rule with single blanks, owned by the caller. */

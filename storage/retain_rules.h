@@ -4,6 +4,7 @@
  *   cpu.* host=web* points=30d        metric, tags, and for how long points are kept
  *   * env=test points=7d              a star is any number of characters
  *   audit.* points=forever
+ *   web.* points=30d hours=2y         summaries of hours for longer than the points
  *
  * A rule matches a series whose metric matches the pattern and that has every tag named, with a value that matches. Rollups and histograms
  * belong to the metric that they are of. Rules are separated by ';' or line ends; lines that begin with # are comments, and the metric of
@@ -35,6 +36,8 @@ struct sto_retain_rule {
     } tags[STO_RETAIN_TAGS];
     size_t n_tags;
     int64_t points_ms; /* STO_KEEP_FOREVER: for ever */
+    int64_t
+        hours_ms; /* the same of summaries of hours, at least points_ms; points_ms if the text does not say it */
 };
 
 /* Rules in order. */

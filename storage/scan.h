@@ -51,6 +51,8 @@ struct sto_scan_spec {
     struct sto_keep
         *keep;      /* points that have expired by these rules at now_ms are left out; NULL = none are */
     int64_t now_ms; /* present time, for keep */
+    bool
+        aged; /* of snapshots: points that have expired are returned as long as they are there, for summaries of hours (aged.h) */
     const struct sto_floors *floors; /* what they hide is left out; NULL = they hide nothing */
     /* account for what the scan holds (blocks, decoders, sources); outlives the scan; NULL = nothing is
      * counted. While it refuses, the scan keeps fewer blocks open and reads blocks repeatedly */

@@ -20,9 +20,22 @@ struct sto_snap *sto_snap_take(struct sto_store *st)
                               .now_ms = ts_clock_ms(),
                               .catalog = st->catalog,
                               .reads = sto_catalog_read_begin(st->catalog)};
-    snap->v = sto_engine_pin(st->engine);
-    snap->floors = sto_engine_floors(st->engine); /* after the version: they hide at least what it lacks */
-    snap->keep = sto_retain_keep(st);
+    for (
+        ;
+        ;) { /* marks that were in force all the while: the version has their summaries, and the points behind them */
+        struct sto_floors *aged = sto_retain_aged(st);
+        snap->v = sto_engine_pin(st->engine);
+        snap->floors =
+            sto_engine_floors(st->engine); /* after the version: they hide at least what it lacks */
+        snap->keep = sto_retain_keep(st);
+        bool same = sto_keep_aged(snap->keep) == aged;
+        sto_floors_unref(aged);
+        if (same)
+            break;
+        sto_engine_unpin(st->engine, snap->v);
+        sto_floors_unref(snap->floors);
+        sto_keep_unref(snap->keep);
+    }
     snap->from_ms = sto_keep_first_ms(snap->keep, snap->now_ms);
     return snap;
 }
@@ -42,10 +55,13 @@ void sto_snap_release(struct sto_snap *snap)
 static struct sto_scan_spec unexpired(const struct sto_snap *snap, const struct sto_scan_spec *spec)
 {
     struct sto_scan_spec s = *spec;
-    s.keep = sto_keep_n_rules(snap->keep) ? snap->keep : NULL;
+    bool by_series = sto_keep_n_rules(snap->keep) || sto_keep_ages(snap->keep);
+    s.keep = by_series && !spec->aged ? snap->keep : NULL;
     s.now_ms = snap->now_ms;
     s.floors = snap->floors;
     int64_t from_ms = s.from_ms < snap->from_ms ? snap->from_ms : s.from_ms;
+    if (spec->aged && from_ms < sto_keep_least_ms(snap->keep))
+        from_ms = sto_keep_least_ms(snap->keep);
     if (s.keep && s.series && !s.note) /* files before it need not be looked at; annotations do not expire */
         from_ms = sto_keep_any_ms(s.keep, s.series, s.n_series, from_ms, s.now_ms);
     if (s.from_ms < from_ms) {

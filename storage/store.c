@@ -124,6 +124,11 @@ static int tags_of(void *arg, uint32_t series, struct sto_tag *tags)
     return n;
 }
 
+static void age(void *arg, int64_t before_ms)
+{
+    sto_age__pass(arg, before_ms);
+}
+
 static struct sto_keep *keep(void *arg)
 {
     return sto_retain_keep(arg);
@@ -188,6 +193,7 @@ static bool names(void *arg, uint32_t series, struct sto_remote_tag *tags, struc
 static void closed(void *arg)
 {
     struct sto_store *st = arg;
+    sto_age__close(st);
     sto_retain__close(st);
     sto_quota_close(&st->quota);
     int rc = sto_cellmap_close(st->cells, &st->close_err);
@@ -243,6 +249,7 @@ static int open_store(const struct sto_opts *opts, const struct ts_error *why, s
         .names = names,
         .series = series_of,
         .keep = keep,
+        .age = opts->remote || opts->read_only ? NULL : age,
         .quota = &st->quota,
         .totals = totals,
         .tags = tags_of,
@@ -539,6 +546,7 @@ void sto_stats(struct sto_store *st, void (*each)(void *arg, const char *name, u
     sto_engine_stats(st->engine, each, arg);
     sto_catalog_stats(st->catalog, each, arg);
     each(arg, "forget.passes", atomic_load(&st->forget.n_passes));
+    sto_age__stats(st, each, arg);
     each(arg, "forget.errors", atomic_load(&st->forget.n_errors));
     each(arg, "cells.bytes", sto_cellmap_bytes(st->cells));
 }

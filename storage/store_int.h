@@ -6,6 +6,7 @@
 #ifndef STORAGE_STORE_INT_H
 #define STORAGE_STORE_INT_H
 
+#include "storage/age.h"
 #include "storage/cells_shared.h"
 #include "storage/forget.h"
 #include "storage/quota.h"
@@ -28,6 +29,7 @@ struct sto_store {
     struct sto_staging staging;        /* bulk loads; empty if the store is read-only */
     struct sto_retain retain;          /* rules of retention */
     struct sto_quota quota;            /* limit of bytes */
+    struct sto_age age;                /* summaries of what has expired */
     _Atomic uint64_t versioned_epoch;  /* versioned.h */
     int close_rc;                      /* of cells and catalog */
     struct ts_error close_err;

@@ -241,8 +241,8 @@ static const struct tsd_cmd commands[] = {
      .also = "retain expire ttl",
      .summary = "List or change how long points are kept, by metric and tags.",
      .usage = "[list]\n"
-              "add METRIC [TAG=VALUE ...] points=DURATION [--at N]\n"
-              "remove METRIC [TAG=VALUE ...] points=DURATION\n"
+              "add METRIC [TAG=VALUE ...] points=DURATION [hours=DURATION] [--at N]\n"
+              "remove METRIC [TAG=VALUE ...] points=DURATION [hours=DURATION]\n"
               "set RULE...\n"
               "max-bytes [SIZE|none|default]",
      .opts = tsd_retention_opts,
@@ -250,6 +250,10 @@ static const struct tsd_cmd commands[] = {
          "The first rule that matches a series applies: those that were set with this command, then those of "
          "the key retention_rules, then retention_days. A * in a metric or value is any number of "
          "characters. Durations are 1h and longer, as 36h, 30d, 2y, or forever.\n"
+         "\n"
+         "hours keeps a summary of each hour for longer than its points: whole hours answer counts, sums, "
+         "averages, "
+         "smallest, largest, first and last values as before then, and nothing else.\n"
          "\n"
          "A change takes effect at once: expired points are in no answer and are refused when they are sent. "
          "What has been expired for an hour is removed for good, so look at a change with --dry-run first.\n"
@@ -262,6 +266,7 @@ static const struct tsd_cmd commands[] = {
          "it says what the limit does.",
      .examples = "tsd retention add 'cpu.*' host='web*' points=30d --dry-run\n"
                  "tsd retention add '*' env=test points=7d\n"
+                 "tsd retention add 'web.*' points=30d hours=2y\n"
                  "tsd retention --explain\n"
                  "tsd retention max-bytes 100G --dry-run",
      .run = tsd_retention_run},

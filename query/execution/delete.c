@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "base/time.h"
+#include "storage/aged.h"
 
 #include <string.h>
 
@@ -215,6 +216,35 @@ int qry_series_select(struct sto_store *st, const struct qry_spec *spec, struct 
     qry_view_unuse(&view, spec);
     if (rc < 0 && qry_budget_result(&budget, &why) < 0 && err)
         *err = why;
+    return rc;
+}
+
+int qry_delete_aged(struct sto_store *st, const struct qry_delete_target *targets, size_t n,
+                    qry_delete_target_fn each, void *arg, struct ts_error *err)
+{
+    struct sto_snap *snap = sto_snap_take(st);
+    uint32_t of = UINT32_MAX, metric = UINT32_MAX; /* that of the last series, and that of its summaries */
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0 && sto_snap_ages(snap); i++) {
+        struct qry_delete_target x = targets[i];
+        struct sto_aged_bounds at;
+        if (x.kind != QRY_KIND_POINTS || qry_series_foreign(x.series))
+            continue;
+        sto_snap_aged(snap, x.series, &at);
+        int64_t last_ms = x.to_ms < STO_MAX_TS_MS ? x.to_ms + 1 : STO_MAX_TS_MS;
+        x.from_ms =
+            x.from_ms > STO_MIN_TS_MS ? -ts_floor_div(-x.from_ms, TS_HOUR_MS) * TS_HOUR_MS : STO_MIN_TS_MS;
+        x.to_ms = ts_floor_div(last_ms, TS_HOUR_MS) * TS_HOUR_MS - 1;
+        if (x.from_ms > x.to_ms || x.from_ms >= at.points_from_ms)
+            continue;
+        if (of != x.series->metric)
+            metric = sto_snap_aged_metric(snap, of = x.series->metric);
+        x.series = sto_snap_aged_series(snap, metric, x.series);
+        x.counts = false;
+        if (x.series)
+            rc = each(arg, &x, err);
+    }
+    sto_snap_release(snap);
     return rc;
 }
 

@@ -3,6 +3,7 @@
  */
 #include "query/execution/reader.h"
 
+#include "query/execution/aged.h"
 #include "query/execution/as_of.h"
 #include "query/language/cond.h"
 
@@ -249,6 +250,8 @@ int qry_read(struct qry_reading *r, struct ts_error *err)
 {
     if (r->as_of_us)
         return qry_as_of_read(r, err);
+    if (r->from_ms < r->to_ms && qry_aged_concerns(r))
+        return qry_aged_read(r, err);
     struct reader rd = {.r = r, .pos = SIZE_MAX, .notes.memory = r->budget->memory};
     struct sto_scan_spec *spec = &rd.spec;
     int rc = 0;

@@ -83,6 +83,9 @@ struct sto_engine_owner {
     /* The rules of retention as they are now, by the present names; the engine gives the reference back. Called after `ready`, by any
      * thread. NULL: points are kept for opts->retention_ms. */
     struct sto_keep *(*keep)(void *arg);
+    /* Makes summaries of what has expired before_ms, before it is removed (storage/age.h). The compact thread calls it with nothing held but
+     * compact_mu. May be NULL. */
+    void (*age)(void *arg, int64_t before_ms);
     /* The limit of bytes; borrowed, and open from `ready` to `closed`. NULL: there is none. */
     struct sto_quota *quota;
     /* The declared totals whose names are known: how many; out has room for STO_TOTALS_MAX. Called after `ready`, by any thread. NULL: there are none. */

@@ -154,6 +154,20 @@ static void add_floor(struct sto_floors *out, size_t *n, const struct sto_floor 
     out->at[(*n)++] = *floor;
 }
 
+/* Add floors for those of these series that have summaries of their hours, as far as they have them. */
+static void add_aged(struct sto_floors *out, size_t *n, const struct sto_floors *aged,
+                     const roaring_bitmap_t *series, int64_t cutoff_ms, uint64_t gen)
+{
+    for (size_t i = 0; aged && i < aged->n; i++) {
+        int64_t to_ms = aged->at[i].cutoff_ms < cutoff_ms ? aged->at[i].cutoff_ms : cutoff_ms;
+        roaring_bitmap_t *both = roaring_bitmap_and(series, aged->at[i].series);
+        if (roaring_bitmap_is_empty(both))
+            roaring_bitmap_free(both);
+        else
+            add_floor(out, n, &(struct sto_floor){.cutoff_ms = to_ms, .gen = gen, .series = both});
+    }
+}
+
 /* The floors of the rules at before_ms, and what is left of the former ones; NULL if there would be too many. */
 static struct sto_floors *risen(const struct sto_version *v, struct sto_keep *keep,
                                 const struct sto_floors *old, int64_t before_ms, uint64_t gen)
@@ -161,7 +175,8 @@ static struct sto_floors *risen(const struct sto_version *v, struct sto_keep *ke
     struct sets s;
     size_t n = 0;
     sets_init(&s, v, keep, true);
-    struct sto_floors *out = sto_floors_new(s.n + (old ? old->n : 0));
+    const struct sto_floors *aged = sto_keep_aged(keep);
+    struct sto_floors *out = sto_floors_new(s.n * (1 + (aged ? aged->n : 0)) + (old ? old->n : 0));
     for (size_t r = 0; s.n > 1 && r < s.n;
          r++) { /* one duration for all is a matter of the cutoff (retention.c) */
         int64_t keep_ms = sto_keep_rule_ms(keep, r);
@@ -170,6 +185,10 @@ static struct sto_floors *risen(const struct sto_version *v, struct sto_keep *ke
         int64_t cutoff_ms = sto_hour(before_ms - keep_ms) * TS_HOUR_MS;
         if (!is_needed(v, cutoff_ms, gen))
             continue;
+        if (sto_keep_rule_ages(keep, r)) {
+            add_aged(out, &n, aged, s.of[r], cutoff_ms, gen);
+            continue;
+        }
         add_floor(out, &n, &(struct sto_floor){.cutoff_ms = cutoff_ms, .gen = gen, .series = s.of[r]});
         s.of[r] = NULL;
     }

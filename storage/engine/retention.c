@@ -358,7 +358,18 @@ static int drop_files(struct sto_engine *e, struct sto_output *none, const uint6
     return rc;
 }
 
-int sto_retention__drop(struct sto_engine *e, struct ts_error *err)
+/* The time at which something must have expired to be removed now; INT64_MIN: the clock is not trusted. */
+static int64_t removable_ms(struct sto_engine *e, bool expires, int64_t wall_ms, int64_t now)
+{
+    struct sto_version *v = sto_engine_pin(e);
+    if (expires && !e->clock.is_judged)
+        judge_late(e, v, wall_ms, now);
+    sto_engine_unpin(e, v);
+    return look_at_clock(e, wall_ms, now) ? wall_ms - LAG_MS : INT64_MIN;
+}
+
+/* ages: make summaries of what is to be removed, which may take long. */
+static int drop(struct sto_engine *e, bool ages, struct ts_error *err)
 {
     int64_t wall_ms = ts_clock_ms(), now = mono_ms();
     e->retention_ms = now;
@@ -366,18 +377,18 @@ int sto_retention__drop(struct sto_engine *e, struct ts_error *err)
     bool expires = needs_clock(e);
     if (!expires && !(e->floors && e->floors->n) && !sto_evict__is_on(e))
         return 0;
+    int64_t at_ms = removable_ms(e, expires, wall_ms, now);
+    if (ages && at_ms != INT64_MIN && e->owner.age)
+        e->owner.age(e->owner.arg, at_ms);
     sto_evict__look(e);
     pthread_mutex_lock(&e->remove_mu);
     struct sto_version *v = sto_engine_pin(e);
-    if (expires && !e->clock.is_judged)
-        judge_late(e, v, wall_ms, now);
     struct sto_output none = {.e = e};
     uint64_t *gone = ts_xcalloc(v->n_ssts + 1, sizeof *gone);
     int rc = 0;
     /* the tombstones whose generation the merge uses may have been removed, and with them that generation
      * from v */
     uint64_t merge_gen = e->unfinished ? e->unfinished->gen_hi : 0;
-    int64_t at_ms = look_at_clock(e, wall_ms, now) ? wall_ms - LAG_MS : INT64_MIN;
     size_t n = choose_all(e, v, merge_gen, at_ms, gone, &none);
     if (none.cutoff_gen)
         save(e, none.cutoff_ms, none.cutoff_gen);
@@ -397,8 +408,13 @@ int sto_retention__drop(struct sto_engine *e, struct ts_error *err)
     return rc;
 }
 
+int sto_retention__drop(struct sto_engine *e, struct ts_error *err)
+{
+    return drop(e, true, err);
+}
+
 int sto_retention__drop_again(struct sto_engine *e, struct ts_error *err)
 {
     bool asked = atomic_load_explicit(&e->look_wanted, memory_order_relaxed);
-    return !asked && mono_ms() - e->retention_ms < AGAIN_MS ? 0 : sto_retention__drop(e, err);
+    return !asked && mono_ms() - e->retention_ms < AGAIN_MS ? 0 : drop(e, false, err);
 }

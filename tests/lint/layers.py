@@ -93,7 +93,7 @@ FILES = {
 PREFIXES = {"storage/reclog": "storage/points", "storage/readonly": "storage/points"}
 # What is public of a module for those outside of its top folder.
 PUBLIC = {
-    "storage": {"storage/store.h", "storage/max_bytes.h", "storage/total.h", "storage/total_scan.h", "storage/batch.h", "storage/point.h", "storage/scan.h", "storage/day.h", "storage/remote.h", "storage/remote_cell.h", "storage/internal.h", "storage/versioned.h", "storage/versions.h", "storage/cells_shared.h",
+    "storage": {"storage/store.h", "storage/max_bytes.h", "storage/total.h", "storage/total_scan.h", "storage/batch.h", "storage/point.h", "storage/scan.h", "storage/day.h", "storage/remote.h", "storage/remote_cell.h", "storage/internal.h", "storage/aged.h", "storage/versioned.h", "storage/versions.h", "storage/cells_shared.h",
                 "storage/hbase/remote/remote.h", "storage/hbase/remote/tables.h", "storage/hbase/remote/check.h", "storage/hbase/remote/metadata.h", "storage/hbase/remote/branches.h", "storage/hbase/limits.h", "storage/hbase/rowkey.h"},
     "collectors": {"collectors/collect.h", "collectors/weblog/weblog_import.h"},
 }

@@ -51,6 +51,21 @@ static void print_does(const json_t *row, struct ts_buf *out)
     ts_buf_char(out, '\n');
 }
 
+/* What a rule does to the summaries of hours. */
+static void print_hours(const json_t *hours, struct ts_buf *out)
+{
+    const json_t *cutoff = json_object_get(hours, "cutoff");
+    ts_buf_printf(out, "    summaries of hours: series %lld",
+                  (long long)json_integer_value(json_object_get(hours, "series")));
+    if (json_is_integer(cutoff)) {
+        ts_buf_str(out, ", expired before ");
+        print_time(cutoff, out);
+        ts_buf_printf(out, ", %lld bytes to be freed",
+                      (long long)json_integer_value(json_object_get(hours, "expiredBytes")));
+    }
+    ts_buf_char(out, '\n');
+}
+
 static void print_rule(const json_t *row, size_t n, struct ts_buf *out)
 {
     const char *rule = json_string_value(json_object_get(row, "rule"));
@@ -67,6 +82,8 @@ static void print_rule(const json_t *row, size_t n, struct ts_buf *out)
     ts_buf_char(out, '\n');
     if (json_object_get(row, "series"))
         print_does(row, out);
+    if (json_object_get(row, "hours"))
+        print_hours(json_object_get(row, "hours"), out);
 }
 
 /* "max_bytes 107374182400 (set)", and with explain what it does. */

@@ -80,11 +80,13 @@ static void choice_release(struct choice *c)
 
 /* --- a folder --- */
 
-static int choice_apply(struct sto_store *store, const struct tsd_deleted *d, struct ts_error *err)
+/* Delete the targets from first on, and make that durable. */
+static int choice_apply(struct sto_store *store, const struct tsd_deleted *d, size_t first,
+                        struct ts_error *err)
 {
     struct sto_writer *writer = sto_writer(store, 0);
     struct pollfd pfd = {.fd = sto_writer_fd(writer), .events = POLLIN};
-    for (size_t i = 0; i < d->n; i++) {
+    for (size_t i = first; i < d->n; i++) {
         const struct qry_delete_target *x = &d->targets[i];
         int rc;
         TS_TRY(sto_versioned_refuse(store, x->series,
@@ -115,8 +117,13 @@ static int choice_local(void *arg, struct ts_sink *sink, struct ts_error *err)
     struct tsd_deleted d;
     tsd_deleted_init(&d, &r->choice->spec, r->dry, &r->choice->arena);
     int rc = tsd_deleted_find(&d, r->store, NULL, err);
-    if (rc == 0 && !r->dry && d.n)
-        rc = choice_apply(r->store, &d, err);
+    size_t n = d.n;
+    if (rc == 0 && !r->dry && n)
+        rc = choice_apply(r->store, &d, 0, err);
+    if (rc == 0 && !r->dry && n)
+        rc = tsd_deleted_find_aged(&d, r->store, err);
+    if (rc == 0 && !r->dry && d.n > n)
+        rc = choice_apply(r->store, &d, n, err);
     if (rc == 0)
         rc = tsd_deleted_print(&d, false, sink, err);
     tsd_deleted_release(&d);

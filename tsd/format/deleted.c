@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "tsd/format/out.h"
 
 static const struct {
@@ -48,6 +49,17 @@ int tsd_deleted_find(struct tsd_deleted *d, struct sto_store *st, struct qry_lim
                      struct ts_error *err)
 {
     return qry_delete_find(st, d->spec, limit, deleted_take, d, err);
+}
+
+int tsd_deleted_find_aged(struct tsd_deleted *d, struct sto_store *st, struct ts_error *err)
+{
+    size_t n = d->n;
+    struct qry_delete_target *targets = ts_xmalloc((n + 1) * sizeof *targets); /* d->targets moves */
+    if (n)
+        memcpy(targets, d->targets, n * sizeof *targets);
+    int rc = qry_delete_aged(st, targets, n, deleted_take, d, err);
+    ts_free(targets);
+    return rc;
 }
 
 uint64_t tsd_deleted_sum(const struct tsd_deleted *d)

@@ -95,7 +95,7 @@ static int one(struct names *n, struct ts_slice line, const struct sto_series **
         return resolve_visible(n, metric, tags, out);
     }
     if (!sto_internal_parse(metric, &parts) || sto_name_internal(parts.metric) ||
-        parts.kind == STO_INTERNAL_VERSIONS) {
+        parts.kind == STO_INTERNAL_VERSIONS || parts.kind == STO_INTERNAL_AGED) {
         ts_buf_str(&n->msg, "not a series");
         return TS_EINVAL;
     }

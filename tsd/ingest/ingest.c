@@ -82,7 +82,7 @@ static void ingest_look_at_rules(struct tsd_ingest *in)
         struct sto_keep *keep = sto_retain_keep(in->store);
         sto_keep_unref(in->keep);
         in->keep = keep;
-        if (!sto_keep_expires(keep) && sto_keep_least_ms(keep) == STO_MIN_TS_MS) {
+        if (!sto_keep_expires(keep) && !sto_keep_ages(keep) && sto_keep_least_ms(keep) == STO_MIN_TS_MS) {
             sto_keep_unref(keep);
             in->keep = NULL;
         }

@@ -42,8 +42,17 @@ static void print_row(void *arg, const struct sto_retain_row *row)
         ts_json_member_null(j, "pointsMs");
     else
         ts_json_member_int(j, "pointsMs", row->points_ms);
+    if (row->hours_ms == STO_KEEP_FOREVER && row->points_ms != STO_KEEP_FOREVER)
+        ts_json_member_null(j, "hoursMs");
+    else if (row->hours_ms > row->points_ms)
+        ts_json_member_int(j, "hoursMs", row->hours_ms);
     if (row->does)
         print_does(j, row->does);
+    if (row->hours_do) {
+        ts_json_member_obj(j, "hours");
+        print_does(j, row->hours_do);
+        ts_json_obj_end(j);
+    }
     ts_json_obj_end(j);
 }
 

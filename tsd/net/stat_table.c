@@ -157,6 +157,12 @@ const struct tsd_stat_row tsd_stat_table[] = {
     COUNTER("spool.replies_cut", "replies",
             "Replies that were cut off because too many jobs waited for slow clients."),
     GAUGE("spool.used_bytes", "bytes", "Bytes of files for replies whose clients are slow."),
+    COUNTER("storage.aged.errors", "passes",
+            "Passes of making summaries of hours whose points have expired that failed; the points stay on "
+            "disk."),
+    COUNTER("storage.aged.hours", "hours",
+            "Hours of series that got a summary before their points were removed."),
+    COUNTER("storage.aged.passes", "passes", "Passes that made such summaries."),
     COUNTER("storage.bulk.files", "files", "Files that hand-overs of bulk loads have added."),
     COUNTER("storage.bulk.points", "points", "Points in these files."),
     GAUGE("storage.catalog.bitmaps", "bitmaps", "Sets of series that are stored as bitmaps."),

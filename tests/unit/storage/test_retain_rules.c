@@ -34,9 +34,15 @@ static void test_retain_rules__texts(void **state)
     assert_true(ts_slice_is(r.v[0].tags[0].k, "host"));
     assert_true(ts_slice_is(r.v[0].tags[0].v, "web*"));
     assert_int_equal(r.v[0].points_ms, 30 * TS_DAY_MS);
+    assert_int_equal(r.v[0].hours_ms, 30 * TS_DAY_MS);
     assert_int_equal(r.v[1].points_ms, 36 * TS_HOUR_MS);
     assert_int_equal(r.v[2].points_ms, STO_KEEP_FOREVER);
     assert_int_equal(r.v[2].n_tags, 0);
+    sto_retain_rules_release(&r);
+    r = read_rules("cpu.* hours=2y points=30d; mem points=1d hours=forever");
+    assert_int_equal(r.v[0].points_ms, 30 * TS_DAY_MS);
+    assert_int_equal(r.v[0].hours_ms, 2 * 365 * TS_DAY_MS);
+    assert_int_equal(r.v[1].hours_ms, STO_KEEP_FOREVER);
     sto_retain_rules_release(&r);
     sto_retain_rules_release(&r);
 }
@@ -55,7 +61,11 @@ static void test_retain_rules__refused(void **state)
                {"cpu.* host points=30d", "is not NAME=VALUE"},
                {"cpu.* host= points=30d", "is not NAME=VALUE"},
                {"cpu.* ho*=a points=30d", "star in the name of a tag"},
-               {"cpu.* points=30d hours=2y", "cannot be given yet"},
+               {"cpu.* hours=2y", "does not say for how long"},
+               {"cpu.* points=30d hours=7d", "shorter than the points"},
+               {"cpu.* points=forever hours=2y", "shorter than the points"},
+               {"cpu.* points=30d hours=2y hours=3y", "comes twice"},
+               {"cpu.* hours=2y host=a points=1d", "comes after points="},
                {"cpu.* points=30d days=forever", "cannot be given yet"},
                {"*a*a*a*a*a*a*a*a*b points=1d", "more than 8 stars"},
                {"cpu.* host=*********a points=1d", "more than 8 stars"},

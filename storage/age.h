@@ -1,0 +1,53 @@
+/*
+ * age.h - makes summaries of hours before their points are removed (aged.h has their form and what answers when).
+ *
+ *   rules, clock -> hours whose points have expired an hour ago -> points of a snapshot -> rows of summaries in files
+ *     -> DIR/AGED: the marks -> floors (engine/expire.h), which no mark is behind -> points are removed
+ *
+ * A step is durable before the next one begins, and each may be repeated: hours from the mark of a series on are answered by their points, whatever
+ * rows of summaries there are already, and a pass writes all of them anew, with a row that says "no points" where there should be none.
+ *
+ * The points of such an hour do not change any more but by deletes: writes are refused from the moment on at which they expire. A delete before the
+ * snapshot is seen in it. A later one deletes points and rows alike if it names both, which whoever deletes does in this order: points, then, found
+ * in a new snapshot, rows. If it finds no rows, they were written after that, and the pass sees the delete when they have been (then it sets no mark, and
+ * another one follows).
+ *
+ * A series keeps its mark when rules change. Nothing before it is a point again.
+ *
+ * Format     docs/FORMAT.md "Marks of summaries"
+ * Threads    passes: the compact thread; stats: any
+ * Cost       a scan of the hours of one day (of one hour, if points are kept for less than 8 days) of all series of such rules, once in that time
+ */
+#ifndef STORAGE_AGE_H
+#define STORAGE_AGE_H
+
+#include "base/err.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define STO_AGED_NAME "AGED" /* in the data folder */
+
+struct sto_store;
+struct sto_keep;
+
+struct sto_age {
+    struct sto_keep *keep; /* rules of the last pass that was complete; owned; NULL = none was in this run */
+    int32_t hour;          /* up to which */
+    bool is_there;         /* DIR/AGED */
+    bool lost; /* the marks are lost: rows of summaries are right, whether there are points or not */
+    _Atomic uint64_t n_passes, n_hours,
+        n_errors; /* passes that wrote something, rows of summaries, passes that failed; relaxed */
+};
+
+/** Read DIR/AGED when the store opens. What is damaged is logged, and found again by the first pass. TS_EVERSION, TS_EIO, TS_ENOMEM. */
+int sto_age__open(struct sto_store *st, struct ts_error *err);
+void sto_age__close(struct sto_store *st);
+/** Make summaries of what has expired at before_ms, if it is time. Errors are logged, and nothing is removed then. Blocks. */
+void sto_age__pass(struct sto_store *st, int64_t before_ms);
+/** Report counters. Any thread. */
+void sto_age__stats(const struct sto_store *st, void (*each)(void *arg, const char *name, uint64_t value),
+                    void *arg);
+
+#endif

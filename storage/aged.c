@@ -1,0 +1,211 @@
+/*
+ * aged.c - see aged.h.
+ */
+#include "storage/aged.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/xsum.h"
+#include "storage/catalog/catalog.h"
+#include "storage/internal.h"
+#include "storage/store_int.h"
+
+#define PART_CELLS 11u
+#define HAS_SUM    (1ll << 40)
+#define LAST_SHIFT 32
+
+enum cell { C_COUNT, C_ENDS, C_FIRST, C_LAST, C_MIN, C_MAX, C_SUM_LO, C_SUM_HI, C_SUMS };
+_Static_assert(2 * PART_CELLS == STO_AGED_CELLS, "cells of a row");
+
+/* --- summaries --- */
+
+static void sum_of(const struct sto_cells *c, double out[STO_AGED_SUMS])
+{
+    struct ts_xsum x;
+    ts_xsum_init(&x);
+    for (uint32_t i = 0; i < c->n; i++)
+        ts_xsum_add(&x, ts_num_double(sto_cell_num(c->meta[i], c->m[i])));
+    for (size_t i = 0; i < STO_AGED_SUMS; i++) {
+        double d = ts_xsum_get(&x);
+        out[i] = i == 0 || isfinite(d) ? d : 0; /* an infinite sum has no rest */
+        ts_xsum_add(&x, -d);
+    }
+    ts_xsum_release(&x);
+}
+
+/* Summarise the points of one part among all. */
+static void make_part(const struct sto_cells *all, int part, struct sto_cells *tmp, struct sto_aged *out)
+{
+    tmp->n = 0;
+    sto_cells_reserve(tmp, all->n);
+    for (uint32_t i = 0; i < all->n; i++) {
+        bool is_int = sto_meta_kind(all->meta[i]) == TS_NUM_INT;
+        if (is_int != (part == STO_AGED_INTS) ||
+            (!is_int && isnan(ts_num_double(sto_cell_num(all->meta[i], all->m[i])))))
+            continue;
+        tmp->meta[tmp->n] = all->meta[i];
+        tmp->m[tmp->n++] = all->m[i];
+    }
+    out->part[part].n = 0;
+    if (tmp->n && sto_summary_make(tmp, &out->part[part]) && !out->part[part].has_sum)
+        sum_of(tmp, out->sum[part]);
+}
+
+bool sto_aged_make(const struct sto_cells *c, struct sto_aged *out)
+{
+    struct sto_cells tmp = {.n = 0};
+    memset(out, 0, sizeof *out);
+    make_part(c, STO_AGED_INTS, &tmp, out);
+    make_part(c, STO_AGED_OTHERS, &tmp, out);
+    sto_cells_release(&tmp);
+    return out->part[0].n || out->part[1].n;
+}
+
+/* --- rows --- */
+
+/* Where the cells of a row go. */
+struct row {
+    const struct sto_series *series;
+    int64_t base_ms; /* of the part */
+    struct sto_point *out;
+    size_t n;
+};
+
+static void put(struct row *r, unsigned c, struct ts_num v)
+{
+    r->out[r->n++] = (struct sto_point){.series = r->series,
+                                        .ts_ms = r->base_ms + c,
+                                        .m = v.m,
+                                        .flags = sto_meta_flags(STO_OP_PUT, v.kind, v.exp, true)};
+}
+
+static void put_int(struct row *r, unsigned c, int64_t v)
+{
+    put(r, c, (struct ts_num){.m = v, .kind = TS_NUM_INT});
+}
+
+static void put_part(struct row *r, const struct sto_summary *s, const double *sums)
+{
+    put_int(r, C_COUNT, s->n ? (int64_t)s->n + (s->has_sum ? HAS_SUM : 0) : 0);
+    if (!s->n)
+        return;
+    put_int(r, C_ENDS, (int64_t)s->first_off + ((int64_t)s->last_off << LAST_SHIFT));
+    put(r, C_FIRST, s->first);
+    put(r, C_LAST, s->last);
+    put(r, C_MIN, s->min);
+    put(r, C_MAX, s->max);
+    if (s->has_sum) {
+        put_int(r, C_SUM_LO, (int64_t)(uint64_t)(unsigned __int128)s->sum);
+        put_int(r, C_SUM_HI, (int64_t)(uint64_t)((unsigned __int128)s->sum >> 64));
+        return;
+    }
+    for (unsigned i = 0; i < STO_AGED_SUMS; i++) {
+        struct ts_num v = {.kind = TS_NUM_RAW};
+        memcpy(&v.m, &sums[i], sizeof v.m);
+        put(r, C_SUMS + i, v);
+    }
+}
+
+size_t sto_aged_row(const struct sto_aged *a, const struct sto_series *series, int32_t hour,
+                    struct sto_point *out)
+{
+    struct row r = {.series = series, .out = out};
+    for (unsigned p = 0; p < 2; p++) {
+        r.base_ms = hour * TS_HOUR_MS + p * PART_CELLS;
+        put_part(&r, &a->part[p], a->sum[p]);
+    }
+    return r.n;
+}
+
+/* The value of a cell of a part; false: it is not there. */
+static bool get(const struct sto_cells *row, unsigned part, unsigned c, struct ts_num *out)
+{
+    uint32_t off = part * PART_CELLS + c, i = sto_cells_find(row, off);
+    if (i == row->n || sto_meta_off(row->meta[i]) != off)
+        return false;
+    *out = sto_cell_num(row->meta[i], row->m[i]);
+    return true;
+}
+
+static bool read_sum(const struct sto_cells *row, unsigned part, struct sto_aged *out)
+{
+    struct ts_num lo, hi, sum;
+    for (unsigned i = 0; i < STO_AGED_SUMS && !out->part[part].has_sum; i++) {
+        if (!get(row, part, C_SUMS + i, &sum))
+            return false;
+        out->sum[part][i] = ts_num_double(sum);
+    }
+    if (!out->part[part].has_sum)
+        return true;
+    if (!get(row, part, C_SUM_LO, &lo) || !get(row, part, C_SUM_HI, &hi))
+        return false;
+    out->part[part].sum = (__int128)((unsigned __int128)(uint64_t)hi.m << 64 | (uint64_t)lo.m);
+    return true;
+}
+
+static bool read_part(const struct sto_cells *row, unsigned part, struct sto_aged *out)
+{
+    struct sto_summary *s = &out->part[part];
+    struct ts_num count, ends;
+    if (!get(row, part, C_COUNT, &count) || count.kind != TS_NUM_INT)
+        return false;
+    s->n = (uint32_t)(count.m & UINT32_MAX);
+    if (!s->n)
+        return true;
+    s->is_int = part == STO_AGED_INTS;
+    s->has_sum = (count.m & HAS_SUM) != 0;
+    if (!get(row, part, C_ENDS, &ends) || !get(row, part, C_FIRST, &s->first) ||
+        !get(row, part, C_LAST, &s->last) || !get(row, part, C_MIN, &s->min) ||
+        !get(row, part, C_MAX, &s->max))
+        return false;
+    s->first_off = (uint32_t)(ends.m & STO_META_OFF_MASK);
+    s->last_off = (uint32_t)(ends.m >> LAST_SHIFT) & STO_META_OFF_MASK;
+    return read_sum(row, part, out);
+}
+
+bool sto_aged_read(const struct sto_cells *row, struct sto_aged *out)
+{
+    memset(out, 0, sizeof *out);
+    return read_part(row, STO_AGED_INTS, out) && read_part(row, STO_AGED_OTHERS, out) &&
+           (out->part[0].n || out->part[1].n);
+}
+
+/* --- snapshots --- */
+
+bool sto_snap_ages(const struct sto_snap *snap)
+{
+    return sto_keep_ages(snap->keep);
+}
+
+void sto_snap_aged(const struct sto_snap *snap, const struct sto_series *series, struct sto_aged_bounds *out)
+{
+    struct sto_keep *k = snap->keep;
+    *out = (struct sto_aged_bounds){.hours_from_ms = sto_keep_hours_from_ms(k, series->id, snap->now_ms),
+                                    .to_ms = sto_keep_aged_to_ms(k, series->id),
+                                    .points_from_ms = sto_keep_from_ms(k, series->id, snap->now_ms)};
+}
+
+uint32_t sto_snap_aged_metric(const struct sto_snap *snap, uint32_t metric)
+{
+    struct ts_buf name;
+    uint32_t id;
+    ts_buf_init(&name, 0);
+    sto_internal_name(&(struct sto_internal){STO_INTERNAL_AGED,
+                                             sto_uid_name(snap->catalog, STO_UID_METRIC, metric),
+                                             TS_SLICE_LIT("h")},
+                      &name);
+    int rc = sto_uid_find(snap->catalog, STO_UID_METRIC, ts_buf_get(&name), &id);
+    ts_buf_release(&name);
+    return rc < 0 ? UINT32_MAX : id;
+}
+
+const struct sto_series *sto_snap_aged_series(const struct sto_snap *snap, uint32_t aged_metric,
+                                              const struct sto_series *series)
+{
+    const struct sto_series *out;
+    if (aged_metric == UINT32_MAX ||
+        sto_series_find_ids(snap->catalog, aged_metric, series->tags, series->n_tags, &out) < 0)
+        return NULL;
+    return out;
+}

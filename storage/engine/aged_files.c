@@ -1,0 +1,174 @@
+/*
+ * aged_files.c - see aged_files.h.
+ */
+#include "storage/engine/aged_files.h"
+
+#include "storage/engine/engine_int.h"
+#include "storage/engine/output.h"
+#include "storage/engine/reserve.h"
+
+struct sto_aged_files {
+    struct sto_engine *e;
+    uint64_t gen;        /* of the rows */
+    struct sto_mem *mem; /* rows that are not written yet; owned */
+};
+
+static struct sto_mem *new_mem(struct sto_engine *e, uint64_t gen)
+{
+    return sto_mem_new(gen, 0, (struct sto_mem_spread){.n_shards = e->n_shards, .n_owners = 1});
+}
+
+/* Let the next generation be flushed without ever having been written to. flush_mu held. */
+static int reserve(struct sto_engine *e, uint64_t *out_gen, struct ts_error *err)
+{
+    uint64_t gen = atomic_load_explicit(&e->gen, memory_order_relaxed) + 1;
+    if (e->reserved_gen && gen + 1 >= e->reserved_gen)
+        return ts_error_set(err, TS_EBUSY, "a hand-over of bulk files leaves no generation at present");
+    TS_TRY(sto_flush__below(e, gen, err));
+    struct sto_output none = {.e = e};
+    TS_TRY(
+        sto_output__commit(&none, NULL, 0, gen,
+                           err)); /* a start takes files of it that no manifest names for rests of a crash */
+    *out_gen = gen;
+    return 0;
+}
+
+int sto_aged_files_begin(struct sto_engine *e, struct sto_aged_files **out, struct ts_error *err)
+{
+    uint64_t gen = 0;
+    *out = NULL;
+    TS_TRY(sto_flush__all(e, err)); /* what failed to be flushed before comes first */
+    pthread_mutex_lock(&e->flush_mu);
+    int rc = reserve(e, &gen, err);
+    pthread_mutex_unlock(&e->flush_mu);
+    if (rc < 0)
+        return rc;
+    struct sto_aged_files *a = ts_xcalloc(1, sizeof *a);
+    *a = (struct sto_aged_files){.e = e, .gen = gen, .mem = new_mem(e, gen)};
+    *out = a;
+    return 0;
+}
+
+void sto_aged_files_put(struct sto_aged_files *a, const struct sto_point *points, size_t n)
+{
+    sto_mem_apply(a->mem, points, n);
+}
+
+bool sto_aged_files_has(const struct sto_aged_files *a, const struct sto_series *series, int32_t hour)
+{
+    const struct sto_mem_row *row = sto_mem_rows(a->mem, series);
+    while (row && sto_mem_row_hour(row) != hour)
+        row = sto_mem_row_next(row);
+    return row != NULL;
+}
+
+size_t sto_aged_files_bytes(const struct sto_aged_files *a)
+{
+    return sto_mem_bytes(a->mem);
+}
+
+/* --- writing --- */
+
+static int write_cuts(const struct sto_aged_files *a, const struct sto_cut *cuts, size_t n,
+                      struct sto_output *out, struct ts_error *err)
+{
+    struct sto_mem *mems[] = {a->mem};
+    struct sto_scan_spec spec = {.from_ms = STO_MIN_TS_MS,
+                                 .to_ms = STO_MAX_TS_MS,
+                                 .cut_hour_lo = cuts[0].hour_lo,
+                                 .cut_hour_hi = cuts[n - 1].hour_hi};
+    struct sto_merge *merge = NULL;
+    TS_TRY(sto_merge_new(&spec, NULL, 0, mems, 1, &merge, err));
+    return sto_output__rows(out, merge, cuts, n, err);
+}
+
+static int write_files(const struct sto_aged_files *a, struct sto_output *out, struct ts_error *err)
+{
+    struct sto_day_counts days = {0};
+    struct sto_cut *cuts;
+    uint64_t pos = 0;
+    int rc = 0;
+    for (const struct sto_mem_row *r; (r = sto_mem_walk(a->mem, &pos));)
+        for (; r; r = sto_mem_row_next(r))
+            sto_day_counts_add(&days, sto_mem_row_hour(r), sto_mem_row_n(r));
+    size_t n_cuts = sto_day_counts_cut(&days, a->e->opts.big_day_points, &cuts);
+    for (size_t i = 0, n; rc == 0 && i < n_cuts; i += n) {
+        n = n_cuts - i < STO_OUTPUT_CUTS ? n_cuts - i : STO_OUTPUT_CUTS;
+        rc = write_cuts(a, cuts + i, n, out, err);
+    }
+    ts_free(days.days);
+    ts_free(cuts);
+    return rc;
+}
+
+static int write_all(const struct sto_aged_files *a, struct ts_error *err)
+{
+    struct sto_engine *e = a->e;
+    struct sto_output out = {.e = e, .gen_lo = a->gen, .gen_hi = a->gen, .cancel = &e->stop_compact};
+    int rc = e->owner.sync_names ? e->owner.sync_names(e->owner.arg, err) : 0;
+    sto_engine__fatal(e, rc, err);
+    if (rc == 0)
+        rc = write_files(a, &out, err);
+    if (rc == 0)
+        rc = sto_output__commit(&out, NULL, 0, 0, err);
+    sto_output__release(&out, rc == 0);
+    return rc;
+}
+
+int sto_aged_files_write(struct sto_aged_files *a, struct ts_error *err)
+{
+    if (!sto_mem_points(a->mem))
+        return 0;
+    int rc = write_all(a, err);
+    if (rc == TS_ENOSPC && sto_reserve__use(a->e, err)) /* points that are removed afterwards free more */
+        rc = write_all(a, err);
+    if (rc == 0) {
+        sto_mem_unref(a->mem);
+        a->mem = new_mem(a->e, a->gen);
+    }
+    return rc;
+}
+
+/* --- deletes --- */
+
+static bool any_of(const struct sto_tomb *tombs, size_t n, uint64_t gen, const roaring_bitmap_t *series,
+                   int64_t before_ms)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((!gen || tombs[i].gen > gen) && tombs[i].from_ms < before_ms &&
+            roaring_bitmap_contains(series, tombs[i].series))
+            return true;
+    return false;
+}
+
+bool sto_aged_files_overtaken(const struct sto_aged_files *a, const roaring_bitmap_t *series,
+                              int64_t before_ms)
+{
+    struct sto_version *v = sto_engine_pin(a->e);
+    bool any = false;
+    for (size_t i = 0; !any && i < v->n_mems; i++) {
+        size_t n;
+        const struct sto_tomb *tombs = sto_mem_tombs(v->mems[i], &n);
+        any = sto_mem_gen(v->mems[i]) > a->gen && any_of(tombs, n, 0, series, before_ms);
+    }
+    for (size_t i = 0; !any && i < v->n_ssts; i++) {
+        size_t n;
+        const struct sto_tomb *tombs = sto_sst_tombs(v->ssts[i], &n);
+        any = sto_sst_info(v->ssts[i])->gen_hi > a->gen && any_of(tombs, n, a->gen, series, before_ms);
+    }
+    sto_engine_unpin(a->e, v);
+    return any;
+}
+
+bool sto_aged_files_stopped(const struct sto_aged_files *a)
+{
+    return atomic_load_explicit(&a->e->stop_compact, memory_order_relaxed);
+}
+
+void sto_aged_files_end(struct sto_aged_files *a)
+{
+    if (!a)
+        return;
+    sto_mem_unref(a->mem);
+    ts_free(a);
+}

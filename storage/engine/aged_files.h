@@ -1,0 +1,36 @@
+/*
+ * aged_files.h - writes summaries of expired hours as sorted files (storage/age.h says which).
+ *
+ * Their rows have a generation of their own, which no memstore ever has: everything older is in files before points are read for them, and
+ * everything newer has higher generations, so a delete that comes after that reading deletes from these files as it does from files of points.
+ *
+ * Threads    the compact thread, with compact_mu held
+ * Not here   which summaries (storage/age.c)
+ */
+#ifndef STORAGE_ENGINE_AGED_FILES_H
+#define STORAGE_ENGINE_AGED_FILES_H
+
+#include "storage/engine/engine.h"
+
+struct sto_aged_files;
+
+/** Begin: flush everything that was put so far, and reserve a generation. Take the snapshot that is read afterwards. TS_EBUSY: a hand-over of
+ * bulk files leaves no generation; errors of a flush and of the manifest. Blocks. */
+int sto_aged_files_begin(struct sto_engine *e, struct sto_aged_files **out, struct ts_error *err);
+/** Add cells of a row; a row is added once. */
+void sto_aged_files_put(struct sto_aged_files *a, const struct sto_point *points, size_t n);
+/** Was this row added since the last sto_aged_files_write? */
+bool sto_aged_files_has(const struct sto_aged_files *a, const struct sto_series *series, int32_t hour);
+/** Bytes that rows take in memory. */
+size_t sto_aged_files_bytes(const struct sto_aged_files *a);
+/** Make what was added part of the store; it is on disk when 0 is returned. Errors of writing files and of the manifest. */
+int sto_aged_files_write(struct sto_aged_files *a, struct ts_error *err);
+/** Has one of these series a delete before a time that is newer than the generation? */
+bool sto_aged_files_overtaken(const struct sto_aged_files *a, const roaring_bitmap_t *series,
+                              int64_t before_ms);
+/** Is the store closing? Then the caller should end. */
+bool sto_aged_files_stopped(const struct sto_aged_files *a);
+/** Free it; what was not written is lost. NULL is ignored. */
+void sto_aged_files_end(struct sto_aged_files *a);
+
+#endif

@@ -40,11 +40,19 @@ static int search_check(struct search_run *r)
     return 0;
 }
 
-static void search_offer(struct search_run *r, const struct tsd_hit *hit)
+static int search_offer(struct search_run *r, const struct tsd_hit *hit)
 {
-    if (tsd_terms_match(r->terms, &r->doc))
-        r->stopped = !r->each(r->arg, hit);
+    uint64_t most = r->limit ? r->limit->max_regex_steps : 0;
+    int rc = tsd_terms_match(r->terms, &r->doc, r->err);
     r->doc.n = 0;
+    if (rc > 0)
+        r->stopped = !r->each(r->arg, hit);
+    if (rc >= 0 && most && tsd_terms_steps(r->terms) > most)
+        return ts_error_set(r->err, TS_ELIMIT,
+                            "The regular expressions of the search take more than %llu steps "
+                            "(query_max_regex_steps): write them so that they go back less often",
+                            (unsigned long long)most);
+    return rc < 0 ? rc : 0;
 }
 
 static int search_one_series(struct search_run *r, const struct sto_series *s)
@@ -68,7 +76,7 @@ static int search_one_series(struct search_run *r, const struct sto_series *s)
     if (stored)
         tsd_doc_record(&r->doc, &record, &arena);
     if (rc == 0)
-        search_offer(r, &(struct tsd_hit){.series = s, .record = stored ? &record : NULL});
+        rc = search_offer(r, &(struct tsd_hit){.series = s, .record = stored ? &record : NULL});
     ts_buf_release(&tsuid);
     ts_arena_release(&arena);
     return rc;
@@ -131,7 +139,7 @@ static int search_one_name(struct search_run *r, enum sto_uid_kind kind, uint32_
         rc = tsd_uidmeta_show(r->view, kind, id, &arena, &record, r->err);
     if (rc == 0) {
         tsd_doc_record(&r->doc, &record, &arena);
-        search_offer(r, &(struct tsd_hit){.record = &record});
+        rc = search_offer(r, &(struct tsd_hit){.record = &record});
     }
     ts_arena_release(&arena);
     return rc;
@@ -192,8 +200,9 @@ static bool search_one_note(void *arg, const struct tsd_record *note)
     r->rc = r->rc == TS_ENOTFOUND ? 0 : r->rc;
     if (r->rc == 0) {
         tsd_doc_record(&r->doc, &shown, &arena);
-        search_offer(r, &(struct tsd_hit){.record = &shown});
-        r->rc = search_check(r);
+        r->rc = search_offer(r, &(struct tsd_hit){.record = &shown});
+        if (r->rc == 0)
+            r->rc = search_check(r);
     }
     ts_buf_release(&tsuid);
     ts_arena_release(&arena);

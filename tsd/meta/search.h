@@ -36,8 +36,10 @@ struct tsd_doc {
 void tsd_doc_add(struct tsd_doc *doc, struct ts_slice name, struct ts_slice value);
 /** Add all fields of a record; members of maps by their own names. Texts live in the arena. */
 void tsd_doc_record(struct tsd_doc *doc, const struct tsd_record *r, struct ts_arena *arena);
-/** Do all words of the query match? */
-bool tsd_terms_match(const struct tsd_terms *terms, const struct tsd_doc *doc);
+/** Do all words of the query match? 1; 0; TS_ELIMIT: a regular expression takes too long, so it is not known. */
+int tsd_terms_match(const struct tsd_terms *terms, const struct tsd_doc *doc, struct ts_error *err);
+/** Steps of all regular expressions so far (ts_regex_steps). */
+uint64_t tsd_terms_steps(const struct tsd_terms *terms);
 
 /* --- searches --- */
 /* A hit; which members are set depends on the search. */

@@ -1,7 +1,7 @@
 /*
  * search_terms.c - the words of a query, and whether they hold.
  *
- * Regular expressions are limited: a match that takes too many steps does not hold. Values that are not UTF-8
+ * Regular expressions are limited: a match that takes too many steps ends the search. Values that are not UTF-8
  * match none.
  *
  * Threads    see search.h
@@ -161,7 +161,7 @@ static bool term_like(struct ts_slice value, struct ts_slice low)
     return p == low.n;
 }
 
-static bool term_holds(const struct term *term, struct ts_slice value)
+static int term_holds(const struct term *term, struct ts_slice value, struct ts_error *err)
 {
     switch (term->kind) {
     case TERM_EXACT:
@@ -169,7 +169,7 @@ static bool term_holds(const struct term *term, struct ts_slice value)
     case TERM_LIKE:
         return term_like(value, term->text);
     case TERM_REGEX:
-        return ts_regex_find(term->re, value, 0, NULL) > 0;
+        return ts_regex_find(term->re, value, 0, err);
     case TERM_CONTAINS:
         break;
     }
@@ -181,24 +181,32 @@ static bool term_same_name(struct ts_slice a, struct ts_slice b)
     return a.n == b.n && !strncasecmp(a.p, b.p, a.n);
 }
 
-static bool term_match(const struct term *term, const struct tsd_doc *doc)
+static int term_match(const struct term *term, const struct tsd_doc *doc, struct ts_error *err)
 {
     struct ts_slice field = term->field;
     if (field.n > 7 && !strncasecmp(field.p, "custom.", 7))
         field = (struct ts_slice){field.p + 7, field.n - 7};
-    for (size_t i = 0; i < doc->n; i++)
-        if ((field.n == 0 || term_same_name(doc->fields[i].name, field)) &&
-            term_holds(term, doc->fields[i].value))
-            return true;
-    return false;
+    int rc = 0;
+    for (size_t i = 0; i < doc->n && rc == 0; i++)
+        if (field.n == 0 || term_same_name(doc->fields[i].name, field))
+            rc = term_holds(term, doc->fields[i].value, err);
+    return rc;
 }
 
-bool tsd_terms_match(const struct tsd_terms *t, const struct tsd_doc *doc)
+int tsd_terms_match(const struct tsd_terms *t, const struct tsd_doc *doc, struct ts_error *err)
 {
+    int rc = 1;
+    for (size_t i = 0; i < t->n && rc > 0; i++)
+        rc = term_match(&t->all[i], doc, err);
+    return rc;
+}
+
+uint64_t tsd_terms_steps(const struct tsd_terms *t)
+{
+    uint64_t sum = 0;
     for (size_t i = 0; i < t->n; i++)
-        if (!term_match(&t->all[i], doc))
-            return false;
-    return true;
+        sum += t->all[i].re ? ts_regex_steps(t->all[i].re) : 0;
+    return sum;
 }
 
 /* --- documents --- */

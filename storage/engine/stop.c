@@ -118,9 +118,12 @@ void sto_stop__turn(struct sto_writer *writer)
 
 /* --- the thread that stops --- */
 
+/* Make workers begin a turn. Other writers turn by themselves; if they do not, messages would gather. */
 static void wake(struct sto_engine *e)
 {
     for (unsigned i = 0; i < e->n_owners; i++) {
+        if (!is_owner(&e->writers[i]))
+            continue;
         struct ts_msg *msg = ts_xcalloc(1, sizeof *msg);
         msg->kind = STO_MSG_WAKE;
         ts_queue_push(e->writers[i].replies, msg);

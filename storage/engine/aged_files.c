@@ -15,7 +15,7 @@ struct sto_aged_files {
 
 static struct sto_mem *new_mem(struct sto_engine *e, uint64_t gen)
 {
-    return sto_mem_new(gen, 0, (struct sto_mem_spread){.n_shards = e->n_shards, .n_owners = 1});
+    return sto_mem_new(gen, 0, (struct sto_shard_spread){e->n_groups, 1, 1});
 }
 
 /* Let the next generation be flushed without ever having been written to. flush_mu held. */

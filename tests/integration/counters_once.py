@@ -129,7 +129,7 @@ def refused(d):
     said = d.talk(("incr! %s 1 m %d 1 page=a\nsync\n" % (old, T0)).encode()).decode()
     holds("a forgotten id is refused", said.startswith("sync: error sequence 1 was refused: the id is forgotten") and sums(d, "m") == {"a": 6}, said)
     point = {"metric": "m", "timestamp": T0, "value": 1, "tags": {"page": "a"}}
-    bodies = [({"id": name, "seq": 4, **point}, 204), ({"id": name, "seq": 4, **point}, 204), ({"seq": 5, **point}, 400),
+    bodies = [({"id": name, "seq": 4, **point}, 204), ({"id": name, "seq": 4, **point}, 204), ({"seq": 5, **point}, 400), ([{"id": name, "seq": 5, **point}], 400),
               ({"id": name, "seq": "x", "points": [point]}, 400), ({"id": old, "seq": 1, "points": [point]}, 409),
               ({"points": [point], "seq": 5, "id": name}, 204), ({"id": name, "seq": 6, "points": [point, {**point, "value": "x"}]}, 400),
               ({"id": name, "seq": 6, "points": [point] * 4096}, 204), ({"id": name, "seq": 7, "points": [point] * 4097}, 400)]

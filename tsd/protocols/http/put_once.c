@@ -71,12 +71,31 @@ static bool next_member(const char **p, const char *end, struct ts_slice *name, 
     return true;
 }
 
+/* Numbers in the first of several points would be ignored, and a repeat would count twice. */
+static int refuse_numbered_points(const char *p, const char *end, struct ts_error *err)
+{
+    struct ts_slice name, value;
+    bool id = false, seq = false;
+    p = skip_blanks(p, end);
+    if (p >= end || *p++ != '{')
+        return 0;
+    while (next_member(&p, end, &name, &value)) {
+        id |= ts_slice_eq(name, TS_SLICE_LIT("id"));
+        seq |= ts_slice_eq(name, TS_SLICE_LIT("seq"));
+    }
+    return id && seq ? ts_error_set(err, TS_EINVAL,
+                                    "id and seq belong to the body, beside its points, and not to each point")
+                     : 0;
+}
+
 int tsd_put_once_read(struct ts_slice *points, struct tsd_put_once *out, struct ts_error *err)
 {
     const char *p = points->p, *end = points->n ? p + points->n : p;
     struct ts_slice name, value, id = {NULL, 0}, seq = {NULL, 0}, list = {NULL, 0};
     *out = (struct tsd_put_once){.any = false};
     p = skip_blanks(p, end);
+    if (p < end && *p == '[')
+        return refuse_numbered_points(p + 1, end, err);
     if (p >= end || *p++ != '{')
         return 0;
     while (next_member(&p, end, &name, &value)) {

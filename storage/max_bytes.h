@@ -14,6 +14,8 @@
 
 struct sto_store;
 
+#define STO_MAX_BYTES_MOST ((uint64_t)1 << 60) /* the largest limit, as of the key max_bytes */
+
 enum sto_max_bytes_what {
     STO_MAX_BYTES_LIST, /* change nothing */
     STO_MAX_BYTES_SET,  /* set it to max_bytes; 0 = no limit */

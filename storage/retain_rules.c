@@ -83,6 +83,14 @@ static bool next_word(struct ts_slice *rest, struct ts_slice *out)
     return out->n > 0;
 }
 
+/* Is a tag probably a misspelt points=: "point=30d", "keep=30d"? */
+static bool resembles_points(struct ts_slice value)
+{
+    int64_t n, ms;
+    enum ts_unit unit;
+    return ts_slice_is(value, "forever") || ts_duration_exact(value, &n, &unit, &ms, NULL) == 0;
+}
+
 /* Read one rule from its normal form, which r takes. */
 static int get_rule(struct sto_retain_rule *r, struct ts_slice text, struct ts_error *err)
 {
@@ -99,6 +107,11 @@ static int get_rule(struct sto_retain_rule *r, struct ts_slice text, struct ts_e
     TS_TRY(check_stars(text, r->metric, err));
     while (next_word(&rest, &word))
         TS_TRY(get_word(r, word, err));
+    if (!r->points_ms && r->n_tags && resembles_points(r->tags[r->n_tags - 1].v))
+        return bad(text, "is read as a tag: did you mean points=?",
+                   (struct ts_slice){r->tags[r->n_tags - 1].k.p,
+                                     (size_t)(text.p + text.n - r->tags[r->n_tags - 1].k.p)},
+                   err);
     if (!r->points_ms)
         return bad(text, "does not say for how long, points=", text, err);
     r->hours_ms = r->hours_ms ? r->hours_ms : r->points_ms;

@@ -187,6 +187,15 @@ static int make_key(struct ts_slice metric, const struct ts_slice *over, size_t 
     return out->failed ? ts_error_set(err, TS_ENOMEM, "no memory for a total") : 0;
 }
 
+int sto_total_names_check(struct ts_slice metric, const struct ts_slice *over, size_t n, struct ts_error *err)
+{
+    struct ts_buf key;
+    ts_buf_init(&key, 0);
+    int rc = make_key(metric, over, n, &key, err);
+    ts_buf_release(&key);
+    return rc;
+}
+
 static int add(struct sto_store *st, struct ts_slice key, uint32_t *out_no, struct ts_error *err)
 {
     struct list l;

@@ -43,6 +43,9 @@ typedef void (*sto_total_row_fn)(void *arg, const struct sto_total_row *row);
  */
 int sto_total_add(struct sto_store *st, struct ts_slice metric, const struct ts_slice *over, size_t n,
                   uint32_t *out_no, struct ts_error *err);
+/** Could these names be declared? Needs no store. 0; TS_EINVAL as sto_total_add. */
+int sto_total_names_check(struct ts_slice metric, const struct ts_slice *over, size_t n,
+                          struct ts_error *err);
 /** Remove a declaration; its files follow in the background. TS_ENOTFOUND; TS_EINVAL: the store is read-only; errors of sto_cell_put. */
 int sto_total_remove(struct sto_store *st, struct ts_slice metric, const struct ts_slice *over, size_t n,
                      struct ts_error *err);

@@ -10,6 +10,7 @@
 #include "base/cut.h"
 #include "base/mem.h"
 #include "base/near.h"
+#include "base/num.h"
 #include "tsd/commands/terminal.h"
 
 #include <errno.h>
@@ -239,7 +240,7 @@ void tsd_cmd_list(const struct tsd_cmd *table, struct ts_buf *out)
     ts_buf_str(out, "tsd - a time series database: stores points and answers queries\n\nUsage:\n  tsd "
                     "COMMAND [options] [words]\n\nCommands:\n");
     for (const struct tsd_cmd *c = table; c->name; c++)
-        ts_buf_printf(out, "  %-9s %s\n", c->name, c->summary);
+        ts_buf_printf(out, "  %-11s %s\n", c->name, c->summary);
     ts_buf_str(out,
                "\nEach command has a help page: tsd help COMMAND.\n\nExamples:\n  tsd serve --data ./data\n"
                "  tsd query 2026/11/01 2026/11/04 sum web.hits --by day\n\n"
@@ -394,6 +395,15 @@ static const char *cmd_empty(const struct tsd_args *args)
     return NULL;
 }
 
+/* A --port of a daemon that cannot be one; NULL: it can, or is not given. Keys are checked by their table. */
+static const char *cmd_bad_port(const struct tsd_args *args)
+{
+    const char *port = args->cmd->tables ? NULL : tsd_args_get(args, "port");
+    int64_t n;
+    bool bad = port && (ts_num_parse_int(ts_slice_str(port), &n, NULL) < 0 || n < 1 || n > 65535);
+    return bad ? port : NULL;
+}
+
 static int cmd_run(struct tsd_args *args, int argc, char *const *argv)
 {
     struct ts_error err = {0};
@@ -410,6 +420,8 @@ static int cmd_run(struct tsd_args *args, int argc, char *const *argv)
         code = cmd_help_page(args->cmd);
     } else if (cmd_empty(args)) {
         code = tsd_usage(args, "--%s is empty", cmd_empty(args));
+    } else if (cmd_bad_port(args)) {
+        code = tsd_usage(args, "a port is a number from 1 to 65535, not %.60s", cmd_bad_port(args));
     } else {
         for (unsigned i = 0; i < args->n_uses; i++)
             if (!args->uses[i].name)

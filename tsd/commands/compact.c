@@ -6,6 +6,7 @@
  */
 #include "tsd/commands/answer.h"
 #include "tsd/commands/client.h"
+#include "tsd/commands/terminal.h"
 
 #include "base/num.h"
 #include "base/time.h"
@@ -15,10 +16,11 @@
 #include <stdio.h>
 #include <time.h>
 
-#define COMPACT_LEVEL 9u   /* without --level */
-#define PATH_BYTES    160u /* of the longest request */
-#define WAIT_MS       50   /* between two requests that ask whether the daemon has changed */
-#define WAIT_TRIES    1200 /* of them at most: a minute */
+#define COMPACT_LEVEL 9u    /* without --level */
+#define SHARDS_MOST   4096u /* as the key shards */
+#define PATH_BYTES    160u  /* of the longest request */
+#define WAIT_MS       50    /* between two requests that ask whether the daemon has changed */
+#define WAIT_TRIES    1200  /* of them at most: a minute */
 
 const struct ts_opt tsd_compact_opts[] = {
     {.name = "from", .arg = "TIME", .help = "First time. Default: all there is."},
@@ -133,15 +135,19 @@ static int compact_remote(const struct tsd_args *args, const struct sto_compact_
 
 static int print_result(const struct sto_compact_result *r)
 {
+    char was[TSD_FIGURE_BYTES], is[TSD_FIGURE_BYTES];
     struct ts_buf out;
     ts_buf_init(&out, 0);
-    ts_buf_printf(&out,
-                  "%" PRIu64 " file%s of %" PRIu64 " bytes became %" PRIu64 " file%s of %" PRIu64 " bytes\n",
-                  r->n_files, r->n_files == 1 ? "" : "s", r->n_bytes, r->n_files_after,
-                  r->n_files_after == 1 ? "" : "s", r->n_bytes_after);
+    if (r->n_files)
+        ts_buf_printf(&out, "%" PRIu64 " file%s of %s became %" PRIu64 " file%s of %s\n", r->n_files,
+                      r->n_files == 1 ? "" : "s", tsd_bytes_text((double)r->n_bytes, was), r->n_files_after,
+                      r->n_files_after == 1 ? "" : "s", tsd_bytes_text((double)r->n_bytes_after, is));
+    else
+        ts_buf_printf(&out, "nothing was compressed%s\n",
+                      r->n_same || r->n_recent ? "" : ": no file has points of this range");
     if (r->n_same)
-        ts_buf_printf(&out, "%" PRIu64 " file%s of %" PRIu64 " bytes had the level already\n", r->n_same,
-                      r->n_same == 1 ? "" : "s", r->n_same_bytes);
+        ts_buf_printf(&out, "%" PRIu64 " file%s of %s had the level already\n", r->n_same,
+                      r->n_same == 1 ? "" : "s", tsd_bytes_text((double)r->n_same_bytes, was));
     if (r->n_recent)
         ts_buf_printf(&out,
                       "%" PRIu64 " file%s left alone: the day is not over, or ended less than 3 hours ago\n",
@@ -166,9 +172,13 @@ int tsd_compact_run(const struct tsd_args *args)
         rc = ts_time_parse(ts_slice_str(from), NULL, ts_clock_ms(), false, &spec.from_ms, NULL, &err);
     if (rc == 0 && to)
         rc = ts_time_parse_end(ts_slice_str(to), NULL, ts_clock_ms(), false, &spec.to_ms, &err);
-    if (rc == 0)
-        rc = tsd_args_has(args, "data") ? compact_local(args, &spec, &result, &err)
-                                        : compact_remote(args, &spec, &result, &err);
+    if (rc < 0)
+        return tsd_usage(args, "%s", err.text);
+    if (spec.from_ms > spec.to_ms)
+        return tsd_usage(args, "--from is later than --to%s",
+                         to ? ": are they the wrong way round?" : ", which is now");
+    rc = tsd_args_has(args, "data") ? compact_local(args, &spec, &result, &err)
+                                    : compact_remote(args, &spec, &result, &err);
     return rc < 0 ? tsd_fail(&err) : print_result(&result);
 }
 
@@ -251,7 +261,8 @@ int tsd_rebalance_run(const struct tsd_args *args)
         return tsd_usage(args, "rebalance takes no words");
     if (tsd_client_or_data(args) != TSD_EXIT_OK)
         return TSD_EXIT_USAGE;
-    if (!number_of(args, "shards", &n) || (tsd_args_has(args, "shards") && (!n || (n & (n - 1)))))
+    if (!number_of(args, "shards", &n) ||
+        (tsd_args_has(args, "shards") && (!n || n > SHARDS_MOST || (n & (n - 1)))))
         return tsd_usage(args, "--shards takes a power of two up to 4096");
     ts_buf_init(&out, 0);
     ts_buf_init(&why, 0);

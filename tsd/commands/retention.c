@@ -4,9 +4,13 @@
  * Threads    the main thread
  * Not here   what a request answers (tsd/meta/retention.c)
  */
+#include "base/num.h"
 #include "base/time.h"
+#include "storage/max_bytes.h"
+#include "storage/store.h"
 #include "tsd/commands/cmd.h"
 #include "tsd/commands/meta_client.h"
+#include "tsd/commands/terminal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +29,11 @@ const struct ts_opt tsd_retention_opts[] = {
 
 /* --- output --- */
 
+static const char *bytes_of(const json_t *row, const char *name, char *out)
+{
+    return tsd_bytes_text((double)json_integer_value(json_object_get(row, name)), out);
+}
+
 static void print_time(const json_t *ms, struct ts_buf *out)
 {
     ts_time_print(ts_tz_default(), json_integer_value(ms), false, out);
@@ -41,9 +50,10 @@ static void print_does(const json_t *row, struct ts_buf *out)
         return;
     ts_buf_str(out, "    expired: before ");
     print_time(cutoff, out);
-    ts_buf_printf(out, ", %lld points, %lld bytes to be freed\n",
+    char bytes[TSD_FIGURE_BYTES];
+    ts_buf_printf(out, ", %lld points, %s to be freed\n",
                   (long long)json_integer_value(json_object_get(row, "expiredPoints")),
-                  (long long)json_integer_value(json_object_get(row, "expiredBytes")));
+                  bytes_of(row, "expiredBytes", bytes));
     if (!json_is_integer(oldest))
         return;
     ts_buf_str(out, "    next: ");
@@ -86,34 +96,33 @@ static void print_rule(const json_t *row, size_t n, struct ts_buf *out)
         print_hours(json_object_get(row, "hours"), out);
 }
 
-/* "max_bytes 107374182400 (set)", and with explain what it does. */
+/* "max_bytes 107374182400, 100 GiB", and with explain what it does. */
 static void print_limit(const json_t *limit, struct ts_buf *out)
 {
     const json_t *max_bytes = json_object_get(limit, "maxBytes"), *cutoff = json_object_get(limit, "cutoff");
     const json_t *next = json_object_get(limit, "next");
     const char *source = json_string_value(json_object_get(limit, "source"));
+    char bytes[TSD_FIGURE_BYTES], fixed[TSD_FIGURE_BYTES];
     if (json_is_integer(max_bytes))
-        ts_buf_printf(out, "max_bytes %lld", (long long)json_integer_value(max_bytes));
+        ts_buf_printf(out, "max_bytes %lld, %s", (long long)json_integer_value(max_bytes),
+                      bytes_of(limit, "maxBytes", bytes));
     else
         ts_buf_str(out, "max_bytes none");
     ts_buf_str(out, source && strcmp(source, "set") == 0 ? "\n" : " (configuration)\n");
     if (json_object_get(limit, "bytes"))
-        ts_buf_printf(out, "    the store has %lld bytes, %lld of them in logs and names\n",
-                      (long long)json_integer_value(json_object_get(limit, "bytes")),
-                      (long long)json_integer_value(json_object_get(limit, "fixedBytes")));
+        ts_buf_printf(out, "    the store has %s, %s of them in logs and names\n",
+                      bytes_of(limit, "bytes", bytes), bytes_of(limit, "fixedBytes", fixed));
     if (json_is_integer(cutoff)) {
         ts_buf_str(out, "    removed: points before ");
         print_time(cutoff, out);
-        long long pending = (long long)json_integer_value(json_object_get(limit, "pendingBytes"));
-        if (pending)
-            ts_buf_printf(out, ", %lld bytes to be freed still", pending);
+        if (json_integer_value(json_object_get(limit, "pendingBytes")))
+            ts_buf_printf(out, ", %s to be freed still", bytes_of(limit, "pendingBytes", bytes));
         ts_buf_char(out, '\n');
     }
     if (json_is_integer(next)) {
         ts_buf_str(out, "    next: points before ");
         print_time(next, out);
-        ts_buf_printf(out, ", %lld bytes, in %lld s or more\n",
-                      (long long)json_integer_value(json_object_get(limit, "freedBytes")),
+        ts_buf_printf(out, ", %s, in %lld s or more\n", bytes_of(limit, "freedBytes", bytes),
                       (long long)json_integer_value(json_object_get(limit, "heldMs")) / 1000);
     }
     if (json_is_true(json_object_get(limit, "short")))
@@ -122,6 +131,13 @@ static void print_limit(const json_t *limit, struct ts_buf *out)
 }
 
 /* --- the request --- */
+
+/* The rule that is given in words, with blanks between them. */
+static void join_words(const struct tsd_args *args, struct ts_buf *out)
+{
+    for (size_t i = 1; i < args->n_words; i++)
+        ts_buf_printf(out, "%s%s", i > 1 ? " " : "", args->words[i]);
+}
 
 /* {"add":["cpu.* points=30d"],"at":0} */
 static void print_body(const struct tsd_args *args, struct ts_buf *body)
@@ -142,8 +158,7 @@ static void print_body(const struct tsd_args *args, struct ts_buf *body)
     } else {
         struct ts_buf rule;
         ts_buf_init(&rule, 0);
-        for (size_t i = 1; i < args->n_words; i++)
-            ts_buf_printf(&rule, "%s%s", i > 1 ? " " : "", args->words[i]);
+        join_words(args, &rule);
         ts_json_slice(&j, ts_buf_get(&rule));
         ts_buf_release(&rule);
     }
@@ -156,6 +171,83 @@ static void print_body(const struct tsd_args *args, struct ts_buf *body)
 static bool is_limit(const struct tsd_args *args)
 {
     return args->n_words && strcmp(args->words[0], "max-bytes") == 0;
+}
+
+static int check_rule(const char *rule, struct ts_error *err)
+{
+    if (!rule[strspn(rule, " \t")])
+        return ts_error_set(err, TS_EINVAL, "a rule is empty");
+    if (strpbrk(rule, ";\r\n"))
+        return ts_error_set(err, TS_EINVAL, "a rule has no ; and no end of a line in it: '%.80s'", rule);
+    struct ts_error why = {0};
+    static const char key[] = "retention_rules: "; /* where the text is that of the key */
+    int rc = sto_retain_check(rule, &why);
+    size_t skip = rc < 0 && strncmp(why.text, key, sizeof key - 1) == 0 ? sizeof key - 1 : 0;
+    return rc < 0 ? ts_error_set(err, rc, "%s", why.text + skip) : 0;
+}
+
+/* Rules that no daemon would take. */
+static int check_rules(const struct tsd_args *args, struct ts_error *err)
+{
+    if (strcmp(args->words[0], "set") == 0) {
+        for (size_t i = 1; i < args->n_words; i++)
+            TS_TRY(check_rule(args->words[i], err));
+        return 0;
+    }
+    struct ts_buf rule;
+    ts_buf_init(&rule, 0);
+    join_words(args, &rule);
+    ts_buf_char(&rule, 0);
+    int rc = check_rule(rule.p, err);
+    ts_buf_release(&rule);
+    return rc;
+}
+
+/* The size of max-bytes, as the key max_bytes takes it. */
+static int check_size(const char *text, struct ts_error *err)
+{
+    uint64_t n = 0;
+    if (strcmp(text, "none") == 0 || strcmp(text, "default") == 0)
+        return 0;
+    if (ts_num_parse_bytes(ts_slice_str(text), &n) < 0 || n > STO_MAX_BYTES_MOST)
+        return ts_error_set(
+            err, TS_EINVAL,
+            "max-bytes takes a whole number of bytes up to 1024P, with K, M, G, T or P for powers of "
+            "1024, as in 1536G, or none, or default, not \"%.60s\"",
+            text);
+    if (n == 0)
+        return ts_error_set(err, TS_EINVAL,
+                            "a limit of 0 bytes keeps nothing; max-bytes none removes the limit");
+    return 0;
+}
+
+static int check_change(const struct tsd_args *args, struct ts_error *err)
+{
+    return is_limit(args) ? check_size(args->words[1], err) : check_rules(args, err);
+}
+
+/* The text of a rule without how long. */
+static struct ts_slice series_of(const json_t *row)
+{
+    const char *rule = json_string_value(json_object_get(row, "rule")),
+               *points = strstr(rule ? rule : "", " points=");
+    return (struct ts_slice){rule ? rule : "", points ? (size_t)(points - rule) : 0};
+}
+
+/* Say which rules never apply, since an earlier one has the same series, or all. */
+static void say_hidden(const json_t *rules)
+{
+    for (size_t i = 1; i < json_array_size(rules); i++) {
+        struct ts_slice mine = series_of(json_array_get(rules, i));
+        for (size_t k = 0; k < i && mine.n; k++) {
+            struct ts_slice before = series_of(json_array_get(rules, k));
+            if (!ts_slice_eq(before, mine) && !ts_slice_is(before, "*"))
+                continue;
+            tsd_say("rule %zu never applies: rule %zu before it has the same series%s", i + 1, k + 1,
+                    ts_slice_eq(before, mine) ? "" : ", and all others");
+            break;
+        }
+    }
 }
 
 static bool is_change(const struct tsd_args *args)
@@ -184,6 +276,8 @@ static int retention_ask(struct tsd_meta_client *client, struct ts_buf *out, str
     const json_t *rules = json_object_get(root, "rules");
     for (size_t i = 0; i < json_array_size(rules) && !is_limit(args); i++)
         print_rule(json_array_get(rules, i), i + 1, out);
+    if (!is_limit(args))
+        say_hidden(rules);
     const json_t *limit = json_object_get(root, "limit");
     if (limit && (is_limit(args) || json_is_integer(json_object_get(limit, "maxBytes")) ||
                   json_is_integer(json_object_get(limit, "cutoff"))))
@@ -198,6 +292,7 @@ int tsd_retention_run(const struct tsd_args *args)
 {
     const char *verb = args->n_words ? args->words[0] : "list", *at = tsd_args_get(args, "at");
     char *end = NULL;
+    struct ts_error err = {0};
     if (strcmp(verb, "list") != 0 && strcmp(verb, "add") != 0 && strcmp(verb, "remove") != 0 &&
         strcmp(verb, "set") != 0 && !is_limit(args))
         return tsd_usage_word(args, verb, "list add remove set max-bytes");
@@ -213,6 +308,8 @@ int tsd_retention_run(const struct tsd_args *args)
         return tsd_usage(args, "list takes no words");
     if (at && (strcmp(verb, "add") != 0 || strtoll(at, &end, 10) < 1 || *end))
         return tsd_usage(args, "--at belongs to add and is a whole number from 1");
+    if (is_change(args) && check_change(args, &err) < 0)
+        return tsd_usage(args, "%s", err.text);
     bool reads = !is_change(args) || tsd_args_has(args, "dry-run");
     return tsd_meta_client_run(args, reads ? TSD_LOCAL_READ : TSD_LOCAL_WRITE, retention_ask);
 }

@@ -4,8 +4,11 @@
  * Threads    the main thread
  * Not here   what a request answers (tsd/meta/total.c)
  */
+#include "base/cut.h"
+#include "storage/total.h"
 #include "tsd/commands/cmd.h"
 #include "tsd/commands/meta_client.h"
+#include "tsd/commands/terminal.h"
 
 #include <string.h>
 
@@ -34,8 +37,9 @@ static void print_row(const json_t *row, struct ts_buf *out)
         ts_buf_str(out, ": no points have this metric and these tags yet\n");
         return;
     }
-    ts_buf_printf(out, ": in %lld file%s, %lld bytes", count(row, "files"),
-                  count(row, "files") == 1 ? "" : "s", count(row, "bytes"));
+    char bytes[TSD_FIGURE_BYTES];
+    ts_buf_printf(out, ": in %lld file%s, %s", count(row, "files"), count(row, "files") == 1 ? "" : "s",
+                  tsd_bytes_text((double)count(row, "bytes"), bytes));
     if (count(row, "waiting"))
         ts_buf_printf(out, "; to be made for %lld", count(row, "waiting"));
     if (count(row, "without"))
@@ -80,12 +84,28 @@ static int total_ask(struct tsd_meta_client *client, struct ts_buf *out, struct 
     const json_t *totals = json_object_get(root, "totals");
     for (size_t i = 0; i < json_array_size(totals); i++)
         print_row(json_array_get(totals, i), out);
+    if (rc == 0 && json_array_size(totals) == 0)
+        tsd_say("no totals are kept");
     json_decref(root);
     return rc;
 }
 
+/* Words that no daemon would take: empty names, keys that come twice. */
+static int check_names(const struct tsd_args *args, struct ts_error *err)
+{
+    struct ts_slice over[STO_TOTAL_KEYS + 1], rest = ts_slice_str(tsd_args_get(args, "over"));
+    size_t n = 0;
+    bool more = true;
+    while (more && n < STO_TOTAL_KEYS + 1) {
+        more = memchr(rest.p, ',', rest.n) != NULL;
+        over[n++] = ts_slice_cut(&rest, ',');
+    }
+    return sto_total_names_check(ts_slice_str(args->words[1]), over, n, err);
+}
+
 int tsd_total_run(const struct tsd_args *args)
 {
+    struct ts_error err = {0};
     const char *verb = args->n_words ? args->words[0] : "list";
     bool change = strcmp(verb, "add") == 0 || strcmp(verb, "remove") == 0;
     if (!change && strcmp(verb, "list") != 0)
@@ -100,5 +120,7 @@ int tsd_total_run(const struct tsd_args *args)
                                   "%s --over domain",
                                   verb, args->words[1])
                       : tsd_usage(args, "--over belongs to add and remove");
+    if (change && check_names(args, &err) < 0)
+        return tsd_usage(args, "%s", err.text);
     return tsd_meta_client_run(args, change ? TSD_LOCAL_WRITE : TSD_LOCAL_READ, total_ask);
 }

@@ -60,6 +60,8 @@ static int versions_ask(struct tsd_meta_client *client, struct ts_buf *out, stru
     const json_t *metrics = json_object_get(root, "metrics");
     for (size_t i = 0; i < json_array_size(metrics); i++)
         print_row(json_array_get(metrics, i), out);
+    if (rc == 0 && json_array_size(metrics) == 0)
+        tsd_say("no metric keeps versions");
     json_decref(root);
     return rc;
 }

@@ -94,6 +94,8 @@ static int get_rules(const json_t *list, const char *name, struct ts_buf *out, s
         const json_t *v = json_array_get(list, i);
         struct ts_slice text = {json_string_value(v), json_string_length(v)};
         struct ts_slice rule = json_is_string(v) ? ts_slice_trim(text) : (struct ts_slice){"", 0};
+        if (json_is_string(v) && !rule.n)
+            return ts_error_set(err, TS_EINVAL, "a rule in '%s' is empty", name);
         if (!rule.n || *rule.p == '#' || memchr(text.p, '\n', text.n) || memchr(text.p, ';', text.n))
             return ts_error_set(err, TS_EPARSE, "'%s' must be an array of texts, a rule each", name);
         ts_buf_slice(out, text);
@@ -130,8 +132,11 @@ static int get_limit(const json_t *v, struct sto_max_bytes_call *call, struct ts
     if (json_is_integer(v) && json_integer_value(v) > 0)
         call->max_bytes = (uint64_t)json_integer_value(v);
     else if (!json_is_string(v) || ts_num_parse_bytes(text, &call->max_bytes) < 0 || !call->max_bytes)
-        return ts_error_set(err, TS_EPARSE,
-                            "'maxBytes' must be a number of bytes, a text such as 100G, none or default");
+        return ts_error_set(
+            err, TS_EPARSE,
+            "'maxBytes' must be a whole number of bytes from 1, a text such as 100G, none or default");
+    if (call->max_bytes > STO_MAX_BYTES_MOST)
+        return ts_error_set(err, TS_EINVAL, "'maxBytes' is 1024P (2^60) at most");
     return 0;
 }
 

@@ -12,6 +12,9 @@
 #include "tsd/protocols/http/job.h"
 #include "tsd/protocols/http/replace.h"
 
+#include <limits.h>
+#include <stdlib.h>
+
 #define BULK_NAMES_BYTES ((size_t)64 << 20) /* longest answer about names */
 
 static int bulk_id(const struct tsd_req *req, struct ts_slice *out, struct ts_error *err)
@@ -59,10 +62,12 @@ static int bulk_begin(struct tsd_job *job, struct ts_slice id, struct ts_error *
     struct ts_buf b;
     struct ts_json j;
     TS_TRY(sto_bulk_begin(req->d->store, id, &place, err));
+    char whole[PATH_MAX]; /* the importer has another working directory */
+    bool found = realpath(place.dir, whole) != NULL;
     ts_buf_init(&b, 0);
     ts_json_init(&j, &b);
     ts_json_obj(&j);
-    ts_json_member_str(&j, "dir", place.dir);
+    ts_json_member_str(&j, "dir", found ? whole : place.dir);
     ts_json_member_str(&j, "token", place.token);
     ts_json_member_bool(&j, "done", place.done);
     bulk_sum(&j, &place.sum);

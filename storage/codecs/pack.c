@@ -7,6 +7,7 @@
 #include "storage/codecs/pack_int.h"
 
 #include "base/bytes.h"
+#include "base/clones.h"
 #include "base/mem.h"
 
 void sto_pack__clear(struct sto_pack *p)
@@ -32,7 +33,7 @@ static uint8_t *room(struct ts_buf *b, size_t n)
     return (uint8_t *)p;
 }
 
-static void put_low(struct sto_pack *p, const uint64_t *res, uint32_t n, unsigned k)
+TS_CLONES static void put_low(struct sto_pack *p, const uint64_t *res, uint32_t n, unsigned k)
 {
     struct ts_buf *low = &p->s[STO_STREAM_LOW];
     uint8_t *begin = room(low, (size_t)n * k / 8 + 16), *at = begin;
@@ -61,7 +62,7 @@ static void put_escape(struct sto_pack *p, uint64_t r)
     esc->n += (size_t)(ts_put_varint(begin, r) - begin);
 }
 
-void sto_pack__put(struct sto_pack *p, const uint64_t *res, uint32_t n, struct sto_seq *s)
+TS_CLONES void sto_pack__put(struct sto_pack *p, const uint64_t *res, uint32_t n, struct sto_seq *s)
 {
     struct ts_buf *b = &p->s[s->cls];
     uint8_t *sym = room(b, n);

@@ -8,6 +8,7 @@
  * Not here   the codecs (table.c), storage of the residuals (pack.c)
  */
 #include "base/bytes.h"
+#include "base/clones.h"
 #include "base/mem.h"
 #include "storage/codecs/seq_int.h"
 
@@ -65,7 +66,7 @@ struct shape {
     bool steady;      /* all differences are the same */
 };
 
-static struct shape scan(const int64_t *v, uint32_t n)
+TS_CLONES static struct shape scan(const int64_t *v, uint32_t n)
 {
     struct shape s = {.min = v[0], .max = v[0], .min_diff = n > 1 ? diff(v, 1) : 0};
     int64_t d0 = s.min_diff;
@@ -196,7 +197,7 @@ static int64_t centre_of(const int64_t *x, uint32_t n)
 }
 
 /* The cheapest codec of y (n >= 3, not steady): fills codec and slope. */
-static void choose(const int64_t *y, uint32_t n, const struct shape *sh, struct sto_seq *out)
+TS_CLONES static void choose(const int64_t *y, uint32_t n, const struct shape *sh, struct sto_seq *out)
 {
     struct sample s;
     sample_take(&s, y, n);
@@ -294,7 +295,7 @@ struct group_shape {
     uint64_t plain, delta; /* approximate bits of all residuals */
 };
 
-static struct group_shape group_scan(const int64_t *v, const uint32_t *ends, uint32_t n_rows)
+TS_CLONES static struct group_shape group_scan(const int64_t *v, const uint32_t *ends, uint32_t n_rows)
 {
     struct group_shape g = {.min = v[0], .min_diff = INT64_MAX};
     uint32_t n = ends[n_rows - 1];
@@ -396,7 +397,7 @@ static void split_wide(const uint32_t *hist, uint32_t n, unsigned k0, struct sto
     s->cls = STO_SYM_8;
 }
 
-void sto_plan__split(const uint64_t *res, uint32_t n, bool entropy, struct sto_seq *s)
+TS_CLONES void sto_plan__split(const uint64_t *res, uint32_t n, bool entropy, struct sto_seq *s)
 {
     /* two histograms, so that updates for consecutive equal lengths do not depend on each other */
     uint32_t hist[65] = {0}, hist2[65] = {0};

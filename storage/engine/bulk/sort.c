@@ -18,7 +18,7 @@
 #define SPARSE      8u    /* a bucket with fewer points than 1/8 of its series is sorted by comparing */
 #define PIECES_MAX  64u   /* most parts of the input that are distributed at the same time */
 #define DAYS_DIRECT 65536 /* days that a table can have */
-#define INSERT_MAX  16u   /* so many points are sorted by insertion */
+#define INSERT_MAX  8u    /* so many points are sorted by insertion */
 
 /* A file's worth of buckets: those of one window that follow each other. */
 struct unit {
@@ -64,8 +64,13 @@ static inline int64_t time_of(const struct sto_bulk_point *p)
 static void merge_halves(const struct sto_bulk_point *a, size_t n, size_t m, struct sto_bulk_point *out)
 {
     size_t i = 0, j = n;
-    while (i < n && j < m)
-        *out++ = time_of(&a[j]) < time_of(&a[i]) ? a[j++] : a[i++];
+    while (i < n &&
+           j < m) { /* no branch on the comparison: of points in no order it is right as often as wrong */
+        bool second = time_of(&a[j]) < time_of(&a[i]);
+        *out++ = a[second ? j : i];
+        j += second;
+        i += !second;
+    }
     memcpy(out, a + i, (n - i) * sizeof *a);
     memcpy(out + (n - i), a + j, (m - j) * sizeof *a);
 }

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "storage/aged.h"
 #include "storage/engine/aged_files.h"
-#include "storage/internal.h"
 #include "storage/store_int.h"
 
 #define LONG_MS                                                                                              \
@@ -85,11 +84,11 @@ struct pass {
     size_t n_todo;
     struct sto_snap *snap; /* what is read; NULL: there is nothing to do */
     struct sto_aged_files *files;
-    uint64_t generation; /* of the catalog when it was taken: series of summaries are found by names */
-    int64_t first_ms;    /* no point is older */
-    uint64_t n_rows;     /* written */
-    uint64_t n_series;   /* whose marks have risen */
-    struct ts_buf text;
+    uint64_t generation;        /* of the catalog when it was taken: series of summaries are found by names */
+    int64_t first_ms;           /* no point is older */
+    uint64_t n_rows;            /* written */
+    uint64_t n_series;          /* whose marks have risen */
+    struct ts_buf metric, text; /* scratch */
 };
 
 static void add_todo(struct pass *p, roaring_bitmap_t *series, int64_t from_ms, int64_t to_ms)
@@ -151,6 +150,7 @@ static void release(struct pass *p)
     if (p->known)
         roaring_bitmap_free(p->known);
     ts_free(p->todo);
+    ts_buf_release(&p->metric);
     ts_buf_release(&p->text);
     sto_aged_files_end(p->files);
     sto_snap_release(p->snap);
@@ -172,25 +172,10 @@ struct chunk {
 static int resolve(struct pass *p, const struct sto_series *s, const struct sto_series **out,
                    struct ts_error *err)
 {
-    const struct sto_catalog *cat = p->st->catalog;
-    struct sto_tag_text tags[UINT8_MAX]; /* n_tags is a byte */
     if (*out)
         return 0;
-    ts_buf_clear(&p->text);
-    sto_internal_name(&(struct sto_internal){STO_INTERNAL_AGED, sto_uid_name(cat, STO_UID_METRIC, s->metric),
-                                             TS_SLICE_LIT("h")},
-                      &p->text);
-    uint32_t metric_len = (uint32_t)p->text.n;
-    for (unsigned i = 0; i < s->n_tags; i++) {
-        tags[i] = (struct sto_tag_text){sto_uid_name(cat, STO_UID_TAGK, s->tags[i].k),
-                                        sto_uid_name(cat, STO_UID_TAGV, s->tags[i].v)};
-        ts_buf_char(&p->text, ' ');
-        ts_buf_slice(&p->text, tags[i].k);
-        ts_buf_char(&p->text, '=');
-        ts_buf_slice(&p->text, tags[i].v);
-    }
-    return sto_series_resolve(p->st->catalog, ts_buf_get(&p->text), metric_len, tags, s->n_tags, true, out,
-                              err);
+    sto_aged_metric_name(p->st->catalog, s->metric, &p->metric);
+    return sto_series_resolve_like(p->st->catalog, ts_buf_get(&p->metric), s, &p->text, out, err);
 }
 
 static void put_row(struct pass *p, const struct sto_aged *a, const struct sto_series *aged, int32_t hour)
@@ -292,9 +277,8 @@ static int do_series(struct pass *p, struct todo *t, const struct sto_series **s
                       .to_ms = t->to_ms,
                       .keeps = p->st->age.lost && t->from_ms == STO_MIN_TS_MS};
     uint64_t hours = c.from_ms < c.to_ms ? (uint64_t)((c.to_ms - c.from_ms) / TS_HOUR_MS) : 1;
-    size_t most = CHUNK_HOURS / hours < 1           ? 1
-                  : CHUNK_HOURS / hours > CHUNK_MAX ? CHUNK_MAX
-                                                    : CHUNK_HOURS / hours;
+    size_t most = hours < CHUNK_HOURS ? (size_t)(CHUNK_HOURS / hours) : 1;
+    most = most < CHUNK_MAX ? most : CHUNK_MAX;
     for (size_t i = 0; i < n && p->n_rows < PASS_ROWS; i += c.n) {
         c.series = series + i;
         for (c.n = 1; c.n < most && i + c.n < n && series[i + c.n]->metric == series[i]->metric;)
@@ -449,6 +433,7 @@ void sto_age__pass(struct sto_store *st, int64_t before_ms)
         sto_keep_unref(p.keep);
         return;
     }
+    ts_buf_init(&p.metric, 0);
     ts_buf_init(&p.text, 0);
     int rc = run(&p, &all, &why);
     if (rc == 0 && all && !p.n_series) {

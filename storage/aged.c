@@ -186,15 +186,20 @@ void sto_snap_aged(const struct sto_snap *snap, const struct sto_series *series,
                                     .points_from_ms = sto_keep_from_ms(k, series->id, snap->now_ms)};
 }
 
+void sto_aged_metric_name(const struct sto_catalog *catalog, uint32_t metric, struct ts_buf *out)
+{
+    ts_buf_clear(out);
+    sto_internal_name(&(struct sto_internal){STO_INTERNAL_AGED, sto_uid_name(catalog, STO_UID_METRIC, metric),
+                                             TS_SLICE_LIT("h")},
+                      out);
+}
+
 uint32_t sto_snap_aged_metric(const struct sto_snap *snap, uint32_t metric)
 {
     struct ts_buf name;
     uint32_t id;
     ts_buf_init(&name, 0);
-    sto_internal_name(&(struct sto_internal){STO_INTERNAL_AGED,
-                                             sto_uid_name(snap->catalog, STO_UID_METRIC, metric),
-                                             TS_SLICE_LIT("h")},
-                      &name);
+    sto_aged_metric_name(snap->catalog, metric, &name);
     int rc = sto_uid_find(snap->catalog, STO_UID_METRIC, ts_buf_get(&name), &id);
     ts_buf_release(&name);
     return rc < 0 ? UINT32_MAX : id;

@@ -27,6 +27,7 @@
 
 #include "storage/point.h"
 
+struct sto_catalog;
 struct sto_snap;
 
 #define STO_AGED_INTS   0  /* a part */
@@ -58,6 +59,8 @@ struct sto_aged_bounds {
 bool sto_snap_ages(const struct sto_snap *snap);
 /** The bounds of a series. */
 void sto_snap_aged(const struct sto_snap *snap, const struct sto_series *series, struct sto_aged_bounds *out);
+/** Set out to the name of the internal metric of summaries of a metric. */
+void sto_aged_metric_name(const struct sto_catalog *catalog, uint32_t metric, struct ts_buf *out);
 /** The internal metric of summaries of a metric, by ids; UINT32_MAX: there is none. */
 uint32_t sto_snap_aged_metric(const struct sto_snap *snap, uint32_t metric);
 /** The series of that metric which has summaries of a visible series; NULL: there is none. */

@@ -18,6 +18,8 @@ struct sto_window_size {
 struct sto_owner_size {
     uint64_t n_points, n_bytes; /* operations, bytes */
 };
+#define STO_SHARDS_MOST 4096u /* most shards of a store, a power of two */
+
 /* Numbers of shards. */
 struct sto_shards {
     uint32_t n_now;    /* of the store as it is open */

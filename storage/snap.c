@@ -20,21 +20,20 @@ struct sto_snap *sto_snap_take(struct sto_store *st)
                               .now_ms = ts_clock_ms(),
                               .catalog = st->catalog,
                               .reads = sto_catalog_read_begin(st->catalog)};
-    for (
-        ;
-        ;) { /* marks that were in force all the while: the version has their summaries, and the points behind them */
+    /* marks that were in force all the while: the version has their summaries, and the points behind them */
+    for (bool same = false; !same;) {
         struct sto_floors *aged = sto_retain_aged(st);
         snap->v = sto_engine_pin(st->engine);
         snap->floors =
             sto_engine_floors(st->engine); /* after the version: they hide at least what it lacks */
         snap->keep = sto_retain_keep(st);
-        bool same = sto_keep_aged(snap->keep) == aged;
+        same = sto_keep_aged(snap->keep) == aged;
         sto_floors_unref(aged);
-        if (same)
-            break;
-        sto_engine_unpin(st->engine, snap->v);
-        sto_floors_unref(snap->floors);
-        sto_keep_unref(snap->keep);
+        if (!same) {
+            sto_engine_unpin(st->engine, snap->v);
+            sto_floors_unref(snap->floors);
+            sto_keep_unref(snap->keep);
+        }
     }
     snap->from_ms = sto_keep_first_ms(snap->keep, snap->now_ms);
     return snap;

@@ -115,28 +115,19 @@ static int look(void *arg, struct ts_error *err)
     return qry_budget_look(arg, err);
 }
 
-/* A scan of one series; only of the hours of the reading that it has whole if `aged`. */
-static int scan(struct reader *rd, const struct sto_series *s, int64_t from_ms, int64_t to_ms, bool aged,
-                struct sto_merge **out, struct ts_error *err)
+/* What all scans have in common: one series, s, which is borrowed. */
+static struct sto_scan_spec spec_of(const struct reader *rd, const struct sto_series *const *s,
+                                    int64_t from_ms, int64_t to_ms)
 {
-    const struct qry_reading *r = rd->r;
-    int64_t skipped = (int64_t)sto_hour(from_ms) - sto_hour(r->from_ms);
-    bool visible = s == r->series[rd->pos];
-    struct sto_scan_spec spec = {.metric = s->metric,
-                                 .series = &s,
-                                 .n_series = 1,
-                                 .from_ms = from_ms,
-                                 .to_ms = to_ms - 1,
-                                 .whole_hours = visible ? r->whole_hours + skipped : NULL,
-                                 .days = visible && !aged && r->days ? r->days + skipped : NULL,
-                                 .needs_sum = r->needs_sum,
-                                 .sums_only = visible && r->sums_only,
-                                 .aged = aged,
-                                 .final = true,
-                                 .look = look,
-                                 .look_arg = r->budget,
-                                 .memory = r->budget->memory};
-    return sto_scan(r->snap, &spec, out, err);
+    return (struct sto_scan_spec){.metric = (*s)->metric,
+                                  .series = s,
+                                  .n_series = 1,
+                                  .from_ms = from_ms,
+                                  .to_ms = to_ms - 1,
+                                  .final = true,
+                                  .look = look,
+                                  .look_arg = rd->r->budget,
+                                  .memory = rd->r->budget->memory};
 }
 
 static int read_summaries(struct reader *rd, const struct sto_series *aged, int64_t to_ms,
@@ -148,15 +139,7 @@ static int read_summaries(struct reader *rd, const struct sto_series *aged, int6
     int64_t from_ms = ts_floor_div(rd->r->from_ms, TS_HOUR_MS) * TS_HOUR_MS;
     if (!aged || from_ms >= to_ms)
         return 0;
-    struct sto_scan_spec spec = {.metric = aged->metric,
-                                 .series = &aged,
-                                 .n_series = 1,
-                                 .from_ms = from_ms,
-                                 .to_ms = to_ms - 1,
-                                 .final = true,
-                                 .look = look,
-                                 .look_arg = rd->r->budget,
-                                 .memory = rd->r->budget->memory};
+    struct sto_scan_spec spec = spec_of(rd, &aged, from_ms, to_ms);
     TS_TRY(sto_scan(rd->r->snap, &spec, &merge, err));
     int rc;
     while ((rc = sto_merge_next(merge, &row, err)) == 1)
@@ -166,16 +149,25 @@ static int read_summaries(struct reader *rd, const struct sto_series *aged, int6
     return rc;
 }
 
+/* aged: the points have expired, and only hours that the reading has whole are passed. */
 static int read_points(struct reader *rd, int64_t from_ms, int64_t to_ms, bool aged, struct ts_error *err)
 {
+    const struct qry_reading *r = rd->r;
     struct sto_merge *merge;
     struct sto_row row;
     if (from_ms >= to_ms)
         return 0;
-    TS_TRY(scan(rd, rd->r->series[rd->pos], from_ms, to_ms, aged, &merge, err));
+    int64_t skipped = (int64_t)sto_hour(from_ms) - sto_hour(r->from_ms);
+    struct sto_scan_spec spec = spec_of(rd, &r->series[rd->pos], from_ms, to_ms);
+    spec.whole_hours = r->whole_hours + skipped;
+    spec.days = !aged && r->days ? r->days + skipped : NULL;
+    spec.needs_sum = r->needs_sum;
+    spec.sums_only = r->sums_only;
+    spec.aged = aged;
+    TS_TRY(sto_scan(r->snap, &spec, &merge, err));
     int rc;
     while ((rc = sto_merge_next(merge, &row, err)) == 1) {
-        if (aged && !row.run && !is_whole(rd->r, row.key.hour))
+        if (aged && !row.run && !is_whole(r, row.key.hour))
             continue;
         if ((rc = pass(rd, &row, err)) < 0)
             break;

@@ -45,29 +45,17 @@ void qry_internal_list(struct sto_catalog *cat, struct ts_slice metric, struct t
 /* A walk over the internal metrics of a store. */
 struct walk {
     struct sto_catalog *cat;
-    struct ts_buf text;        /* scratch */
-    struct sto_tag_text *tags; /* scratch for a series' tags */
-    struct ts_slice from, to;  /* of a rename */
-    int rc;                    /* first error */
-    struct ts_error *err;      /* and its text */
+    struct ts_buf text;       /* scratch */
+    struct ts_slice from, to; /* of a rename */
+    int rc;                   /* first error */
+    struct ts_error *err;     /* and its text */
 };
 
 /* Visit the visible series of an internal one. */
 static int walk_series(struct walk *w, const struct sto_series *s, struct ts_slice metric)
 {
     const struct sto_series *seen;
-    ts_buf_clear(&w->text);
-    ts_buf_slice(&w->text, metric);
-    for (unsigned i = 0; i < s->n_tags; i++) {
-        w->tags[i].k = sto_uid_name(w->cat, STO_UID_TAGK, s->tags[i].k);
-        w->tags[i].v = sto_uid_name(w->cat, STO_UID_TAGV, s->tags[i].v);
-        ts_buf_char(&w->text, ' ');
-        ts_buf_slice(&w->text, w->tags[i].k);
-        ts_buf_char(&w->text, '=');
-        ts_buf_slice(&w->text, w->tags[i].v);
-    }
-    return sto_series_resolve(w->cat, ts_buf_get(&w->text), (uint32_t)metric.n, w->tags, s->n_tags, true,
-                              &seen, w->err);
+    return sto_series_resolve_like(w->cat, metric, s, &w->text, &seen, w->err);
 }
 
 static void walk_restore(void *arg, uint32_t id, struct ts_slice name)
@@ -112,9 +100,7 @@ static void walk_delete(void *arg, uint32_t id, struct ts_slice name)
 static int walk_all(struct walk *w, void (*each)(void *arg, uint32_t id, struct ts_slice name))
 {
     ts_buf_init(&w->text, 0);
-    w->tags = ts_xcalloc(256, sizeof(*w->tags));
     sto_uid_suggest(w->cat, STO_UID_METRIC, MARK, SIZE_MAX, each, w);
-    ts_free(w->tags);
     ts_buf_release(&w->text);
     return w->rc;
 }

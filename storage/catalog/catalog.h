@@ -162,6 +162,11 @@ struct sto_tag_text {
 int sto_series_resolve(struct sto_catalog *cat, struct ts_slice text, uint32_t metric_len,
                        const struct sto_tag_text *tags, size_t n_tags, bool create,
                        const struct sto_series **out_series, struct ts_error *err);
+/** Find or create the series of another metric that has the tags of a series. The scratch is overwritten, and is not the memory of the metric's name.
+ * Errors and threads as sto_series_resolve. */
+int sto_series_resolve_like(struct sto_catalog *cat, struct ts_slice metric, const struct sto_series *like,
+                            struct ts_buf *scratch, const struct sto_series **out_series,
+                            struct ts_error *err);
 /** Series that sto_series_resolve_own keeps out of max_series. */
 #define STO_OWN_SERIES_MAX 1024u
 /** Find or create a series of the figures that the daemon stores about itself. Such series do not count against max_series as long as

@@ -428,6 +428,25 @@ int sto_series_resolve(struct sto_catalog *cat, struct ts_slice text, uint32_t m
     return resolve(cat, text, metric_len, tags, n_tags, create, false, out_series, err);
 }
 
+int sto_series_resolve_like(struct sto_catalog *cat, struct ts_slice metric, const struct sto_series *like,
+                            struct ts_buf *scratch, const struct sto_series **out_series,
+                            struct ts_error *err)
+{
+    struct sto_tag_text tags[UINT8_MAX]; /* n_tags is a byte */
+    ts_buf_clear(scratch);
+    ts_buf_slice(scratch, metric);
+    for (unsigned i = 0; i < like->n_tags; i++) {
+        tags[i] = (struct sto_tag_text){sto_uid_name(cat, STO_UID_TAGK, like->tags[i].k),
+                                        sto_uid_name(cat, STO_UID_TAGV, like->tags[i].v)};
+        ts_buf_char(scratch, ' ');
+        ts_buf_slice(scratch, tags[i].k);
+        ts_buf_char(scratch, '=');
+        ts_buf_slice(scratch, tags[i].v);
+    }
+    return sto_series_resolve(cat, ts_buf_get(scratch), (uint32_t)metric.n, tags, like->n_tags, true,
+                              out_series, err);
+}
+
 int sto_series_resolve_own(struct sto_catalog *cat, struct ts_slice text, uint32_t metric_len,
                            const struct sto_tag_text *tags, size_t n_tags,
                            const struct sto_series **out_series, struct ts_error *err)

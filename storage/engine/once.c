@@ -376,6 +376,16 @@ int sto_once_copy(const struct sto_once *from, const struct sto_once_limits *lim
     return 0;
 }
 
+/* What `from` has forgotten is forgotten by `to` as well. */
+static void join_forgotten(struct sto_once *to, const struct sto_once *from)
+{
+    for (unsigned i = 0; i < from->gone.n; i++) {
+        const struct sto_once_range *r = &from->gone.at[i];
+        sto_once_gone_add(&to->gone, r->from_s, 0);
+        sto_once_gone_add(&to->gone, r->to_s, r->to_s - r->from_s); /* and all between */
+    }
+}
+
 int sto_once_join(struct sto_once *to, const struct sto_once *from)
 {
     for (size_t i = 0; i < from->n_slots; i++) {
@@ -396,17 +406,8 @@ int sto_once_join(struct sto_once *to, const struct sto_once *from)
             to->barred[i] = from->barred[i];
     if (from->former_s > to->former_s)
         to->former_s = from->former_s;
-    sto_once_join_forgotten(to, from);
+    join_forgotten(to, from);
     return 0;
-}
-
-void sto_once_join_forgotten(struct sto_once *to, const struct sto_once *from)
-{
-    for (unsigned i = 0; i < from->gone.n; i++) {
-        const struct sto_once_range *r = &from->gone.at[i];
-        sto_once_gone_add(&to->gone, r->from_s, 0);
-        sto_once_gone_add(&to->gone, r->to_s, r->to_s - r->from_s); /* and all between */
-    }
 }
 
 bool sto_once_is_forgotten(const struct sto_once *t, uint64_t made_s)

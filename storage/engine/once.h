@@ -92,8 +92,6 @@ bool sto_once_waits(const struct sto_once *t);
 int sto_once_copy(const struct sto_once *from, const struct sto_once_limits *limits, struct sto_once **out);
 /** Add what a table that is the same (sto_once_same) knows of ids that have added nothing, of streams and of time. 0; TS_ENOMEM: `to` has a part. */
 int sto_once_join(struct sto_once *to, const struct sto_once *from);
-/** What `from` has forgotten is forgotten by `to` as well. */
-void sto_once_join_forgotten(struct sto_once *to, const struct sto_once *from);
 /** Is an id of this second refused because one was forgotten? */
 bool sto_once_is_forgotten(const struct sto_once *t, uint64_t made_s);
 /** steady_s of the moment at which the table was encoded that was read; 0 = none was. */

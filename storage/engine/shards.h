@@ -28,11 +28,11 @@
 #define STORAGE_ENGINE_SHARDS_H
 
 #include "base/fs.h"
+#include "storage/sizes.h"
 
 #include <stdint.h>
 
 #define STO_SHARDS_NAME "SHARDS" /* in the data folder */
-#define STO_SHARDS_MOST 4096u    /* as the key shards */
 
 struct sto_engine;
 

@@ -9,16 +9,23 @@
 
 #define DAYS 100 /* of the longest range, and how long ago it begins */
 
+/* Flush, and let nobody put anything meanwhile, as sim_compact does. */
+static bool flush_alone(struct sim *s)
+{
+    unsigned pct = s->hook_pct;
+    sim_turn_all(s);
+    s->hook_pct = 0;
+    bool good = sim_flush(s, STO_LEVEL_FILES);
+    s->hook_pct = pct;
+    return good;
+}
+
 static void compress(struct sim *s)
 {
     struct ts_error err = {0};
     struct sto_compact_result r;
-    unsigned top, pct = s->hook_pct;
-    sim_turn_all(s);
-    s->hook_pct = 0; /* as in sim_compact */
-    bool good = sim_flush(s, STO_LEVEL_FILES);
-    s->hook_pct = pct;
-    if (!good)
+    unsigned top;
+    if (!flush_alone(s))
         return;
     struct sto_compact_spec spec = {.from_ms = s->now_ms - (int64_t)sim_rnd(s, DAYS) * TS_DAY_MS,
                                     .level = STO_LEVEL_LEAST +
@@ -51,16 +58,12 @@ static void begin_owners_anew(struct sim *s)
 static void rebalance(struct sim *s)
 {
     struct ts_error err = {0};
-    unsigned n = 1u << sim_rnd(s, 5), top, pct = s->hook_pct;
+    unsigned n = 1u << sim_rnd(s, 5), top;
     int rc = sto_rebalance(s->st, n, &err);
     sim_say(s, "%u shards are wanted, there are %u: %d %s", n, sto_shards(s->st).n_now, rc, err.text);
     if (!sim_ok(s, rc, &err, "asking for another number of shards") || sim_chance(s, 30))
         return;
-    sim_turn_all(s);
-    s->hook_pct = 0; /* as in sim_compact */
-    bool good = sim_flush(s, STO_LEVEL_FILES);
-    s->hook_pct = pct;
-    if (!good)
+    if (!flush_alone(s))
         return;
     uint32_t was = sto_shards(s->st).n_now;
     sim_begin(s, SIM_FLUSH, false, &top); /* writers are stopped */

@@ -44,15 +44,20 @@ int tsd_client_or_data(const struct tsd_args *args)
     return TSD_EXIT_OK;
 }
 
+int tsd_client_port_check(const char *port, struct ts_error *err)
+{
+    int64_t n;
+    if (ts_num_parse_int(ts_slice_str(port), &n, NULL) < 0 || n < 1 ||
+        n > 65535) /* getaddrinfo takes it modulo 65536 */
+        return ts_error_set(err, TS_EINVAL, "a port is a number from 1 to 65535, not %.60s", port);
+    return 0;
+}
+
 static int client_init(struct tsd_client *c, const char *host, const char *port, struct ts_error *err)
 {
     *c = (struct tsd_client){.fd = -1, .host = host, .port = port};
     ts_buf_init(&c->in, CLIENT_LINE_MAX);
-    int64_t n;
-    if (ts_num_parse_int(ts_slice_str(port), &n, NULL) < 0 || n < 1 ||
-        n > 65535) /* getaddrinfo takes it modulo 65536 */
-        return ts_error_set(err, TS_EINVAL, "a port is a number from 1 to 65535, not %s", port);
-    return 0;
+    return tsd_client_port_check(port, err);
 }
 
 static void client_no_delay(const struct tsd_client *c)

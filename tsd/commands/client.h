@@ -56,6 +56,8 @@ struct tsd_client_reply {
 
 /** Where the daemon is: --host and --port, TSD_PORT in the environment, 127.0.0.1:4242. */
 void tsd_client_where(const struct tsd_args *args, const char **out_host, const char **out_port);
+/** Is it the number of a port? 0, TS_EINVAL. */
+int tsd_client_port_check(const char *port, struct ts_error *err);
 /** Refuses --data together with --host or --port: prints an error and returns TSD_EXIT_USAGE; else
  * TSD_EXIT_OK. */
 int tsd_client_or_data(const struct tsd_args *args);

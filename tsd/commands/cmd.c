@@ -10,7 +10,7 @@
 #include "base/cut.h"
 #include "base/mem.h"
 #include "base/near.h"
-#include "base/num.h"
+#include "tsd/commands/client.h"
 #include "tsd/commands/terminal.h"
 
 #include <errno.h>
@@ -395,13 +395,11 @@ static const char *cmd_empty(const struct tsd_args *args)
     return NULL;
 }
 
-/* A --port of a daemon that cannot be one; NULL: it can, or is not given. Keys are checked by their table. */
-static const char *cmd_bad_port(const struct tsd_args *args)
+/* The --port of a daemon must be one. Keys are checked by their table. */
+static int cmd_check_port(const struct tsd_args *args, struct ts_error *err)
 {
     const char *port = args->cmd->tables ? NULL : tsd_args_get(args, "port");
-    int64_t n;
-    bool bad = port && (ts_num_parse_int(ts_slice_str(port), &n, NULL) < 0 || n < 1 || n > 65535);
-    return bad ? port : NULL;
+    return port ? tsd_client_port_check(port, err) : 0;
 }
 
 static int cmd_run(struct tsd_args *args, int argc, char *const *argv)
@@ -420,8 +418,8 @@ static int cmd_run(struct tsd_args *args, int argc, char *const *argv)
         code = cmd_help_page(args->cmd);
     } else if (cmd_empty(args)) {
         code = tsd_usage(args, "--%s is empty", cmd_empty(args));
-    } else if (cmd_bad_port(args)) {
-        code = tsd_usage(args, "a port is a number from 1 to 65535, not %.60s", cmd_bad_port(args));
+    } else if (cmd_check_port(args, &err) < 0) {
+        code = tsd_usage(args, "%s", err.text);
     } else {
         for (unsigned i = 0; i < args->n_uses; i++)
             if (!args->uses[i].name)

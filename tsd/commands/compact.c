@@ -16,11 +16,10 @@
 #include <stdio.h>
 #include <time.h>
 
-#define COMPACT_LEVEL 9u    /* without --level */
-#define SHARDS_MOST   4096u /* as the key shards */
-#define PATH_BYTES    160u  /* of the longest request */
-#define WAIT_MS       50    /* between two requests that ask whether the daemon has changed */
-#define WAIT_TRIES    1200  /* of them at most: a minute */
+#define COMPACT_LEVEL 9u   /* without --level */
+#define PATH_BYTES    160u /* of the longest request */
+#define WAIT_MS       50   /* between two requests that ask whether the daemon has changed */
+#define WAIT_TRIES    1200 /* of them at most: a minute */
 
 const struct ts_opt tsd_compact_opts[] = {
     {.name = "from", .arg = "TIME", .help = "First time. Default: all there is."},
@@ -262,7 +261,7 @@ int tsd_rebalance_run(const struct tsd_args *args)
     if (tsd_client_or_data(args) != TSD_EXIT_OK)
         return TSD_EXIT_USAGE;
     if (!number_of(args, "shards", &n) ||
-        (tsd_args_has(args, "shards") && (!n || n > SHARDS_MOST || (n & (n - 1)))))
+        (tsd_args_has(args, "shards") && (!n || n > STO_SHARDS_MOST || (n & (n - 1)))))
         return tsd_usage(args, "--shards takes a power of two up to 4096");
     ts_buf_init(&out, 0);
     ts_buf_init(&why, 0);

@@ -246,7 +246,7 @@ static void same(struct world *w, const char *m, const char *by, int64_t from_ms
     with_times = from_ms == all_from_ms;
     ask(w->st, m, by, from_ms, w->now_ms, w->now_ms, &a);
     ask(w->all, m, by, all_from_ms, w->now_ms, w->now_ms, &b);
-    if (a.n != b.n || memcmp(a.p, b.p, a.n) != 0) {
+    if (a.n != b.n || (a.n && memcmp(a.p, b.p, a.n) != 0)) {
         fprintf(stderr, "is  %.*s\nnot %.*s\n", (int)a.n, a.p, (int)b.n, b.p);
         fail_msg("%s: %s by %s from %lld is another answer", when, m, by ? by : "no", (long long)from_ms);
     }

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "storage/age_marks.h"
 #include "storage/aged.h"
 #include "storage/engine/aged_files.h"
 #include "storage/store_int.h"
@@ -16,33 +17,17 @@
 #define CHUNK_HOURS 20000u             /* hours of series that are read together */
 #define CHUNK_MAX   4096u              /* most series of these */
 #define WRITE_BYTES ((size_t)16 << 20) /* rows of summaries in memory, before they are written */
-#define PASS_ROWS   2000000u           /* a pass ends after so many rows, and the next one goes on */
-
-/* --- the marks --- */
-
-static bool any_aged(const struct sto_store *st);
+#define PASS_ROWS   2000000u           /* a pass ends after so many rows, and the next one goes on (opts.h) */
 
 int sto_age__open(struct sto_store *st, struct ts_error *err)
 {
-    struct sto_floors *aged = NULL;
-    struct ts_error why = {0};
-    int rc = sto_floors_read_from(st->opts.fs, st->opts.dir, STO_AGED_NAME, &aged, &why);
+    struct sto_floors *marks = NULL;
+    int rc = sto_age_marks__read(st, &marks, err);
     st->age.is_there = rc == 1;
-    if (rc == 1)
-        sto_retain_set_aged(st, aged);
-    sto_floors_unref(aged);
-    if (rc < 0 && rc != TS_ECORRUPT) {
-        if (err)
-            *err = why;
-        return rc;
-    }
-    st->age.lost = rc != 1 && any_aged(st);
-    if (st->age.lost)
-        ts_log(TS_LOG_ERROR,
-               "hours whose points have expired are not answered until the next pass of retention, which "
-               "finds their summaries again: %s",
-               rc < 0 ? why.text : "DIR/AGED is missing");
-    return 0;
+    if (marks)
+        sto_retain_set_aged(st, marks);
+    sto_floors_unref(marks);
+    return rc < 0 ? rc : 0;
 }
 
 void sto_age__close(struct sto_store *st)
@@ -51,27 +36,14 @@ void sto_age__close(struct sto_store *st)
     st->age.keep = NULL;
 }
 
-static void found(void *arg, uint32_t id, struct ts_slice name)
-{
-    (void)id, (void)name;
-    *(bool *)arg = true;
-}
-
-/* Are there series of summaries? */
-static bool any_aged(const struct sto_store *st)
-{
-    bool any = false;
-    sto_uid_suggest(st->catalog, STO_UID_METRIC, TS_SLICE_LIT("\1a"), 1, found, &any);
-    return any;
-}
-
 /* --- what is to be done --- */
 
 /* Series whose hours from from_ms to before to_ms get summaries. */
 struct todo {
     roaring_bitmap_t *series; /* owned */
     int64_t from_ms, to_ms;   /* full hours; from STO_MIN_TS_MS: they have no mark */
-    roaring_bitmap_t *done;   /* of them; owned */
+    bool keeps; /* their mark was lost: rows that are there may say more than the points that are left */
+    roaring_bitmap_t *done; /* of them; owned */
 };
 
 /* A pass. */
@@ -87,18 +59,23 @@ struct pass {
     uint64_t generation;        /* of the catalog when it was taken: series of summaries are found by names */
     int64_t first_ms;           /* no point is older */
     uint64_t n_rows;            /* written */
+    uint64_t max_rows;          /* it ends after so many */
     uint64_t n_series;          /* whose marks have risen */
     struct ts_buf metric, text; /* scratch */
 };
 
-static void add_todo(struct pass *p, roaring_bitmap_t *series, int64_t from_ms, int64_t to_ms)
+static void add_todo(struct pass *p, roaring_bitmap_t *series, int64_t from_ms, int64_t to_ms, bool keeps)
 {
     if (roaring_bitmap_is_empty(series) || from_ms >= to_ms) {
         roaring_bitmap_free(series);
         return;
     }
     p->todo = ts_xrealloc(p->todo, (p->n_todo + 1) * sizeof *p->todo);
-    p->todo[p->n_todo++] = (struct todo){series, from_ms, to_ms, roaring_bitmap_create()};
+    p->todo[p->n_todo++] = (struct todo){.series = series,
+                                         .from_ms = from_ms,
+                                         .to_ms = to_ms,
+                                         .keeps = keeps,
+                                         .done = roaring_bitmap_create()};
 }
 
 /* The series of a rule, which are taken, by their marks. */
@@ -113,10 +90,11 @@ static void add_rule(struct pass *p, size_t rule, roaring_bitmap_t *series)
     }
     int64_t to_ms = ts_floor_div(p->before_ms - keep_ms, step_ms) * step_ms;
     for (size_t i = 0; aged && i < aged->n; i++) {
-        add_todo(p, roaring_bitmap_and(series, aged->at[i].series), aged->at[i].cutoff_ms, to_ms);
+        add_todo(p, roaring_bitmap_and(series, aged->at[i].series), aged->at[i].cutoff_ms, to_ms,
+                 aged->at[i].cutoff_ms == STO_AGED_LOST_MS);
         roaring_bitmap_andnot_inplace(series, aged->at[i].series);
     }
-    add_todo(p, series, STO_MIN_TS_MS, to_ms);
+    add_todo(p, series, STO_MIN_TS_MS, to_ms, false);
 }
 
 static void find_todo(struct pass *p)
@@ -165,7 +143,7 @@ struct chunk {
     const struct sto_series **aged;         /* [n] that of the summaries of each; NULL: not known yet */
     size_t n;
     int64_t from_ms, to_ms;
-    bool keeps; /* rows that no point explains are right */
+    bool keeps; /* of a row and the points of its hour the one that knows more points is right; n is 1 */
 };
 
 /* Find or create the series of the summaries of a series. */
@@ -198,24 +176,71 @@ static int scan_begin(struct pass *p, const struct chunk *c, const struct sto_se
     return sto_scan(p->snap, &spec, out, err);
 }
 
+/* The rows that former passes have written of one series. */
+struct former {
+    struct sto_merge *scan; /* owned; NULL: there are none */
+    struct sto_row row;     /* the present one */
+    bool more;              /* there is one */
+};
+
+static int former_next(struct former *f, struct ts_error *err)
+{
+    int rc = sto_merge_next(f->scan, &f->row, err);
+    f->more = rc == 1;
+    return rc < 0 ? rc : 0;
+}
+
+static int former_begin(struct pass *p, const struct chunk *c, struct former *f, struct ts_error *err)
+{
+    uint32_t metric = sto_snap_aged_metric(p->snap, c->series[0]->metric);
+    const struct sto_series *old = c->keeps ? sto_snap_aged_series(p->snap, metric, c->series[0]) : NULL;
+    *f = (struct former){.scan = NULL};
+    if (!old)
+        return 0;
+    TS_TRY(scan_begin(p, c, &old, 1, &f->scan, err));
+    return former_next(f, err);
+}
+
+/* How many points the former row of an hour knows of; 0: there is none. To be called with ascending hours. */
+static int former_points(struct former *f, int32_t hour, uint64_t *out, struct ts_error *err)
+{
+    struct sto_aged a;
+    *out = 0;
+    while (f->more && f->row.key.hour < hour)
+        TS_TRY(former_next(f, err));
+    if (f->more && f->row.key.hour == hour && sto_aged_read(f->row.cells, &a))
+        *out = (uint64_t)a.part[0].n + a.part[1].n;
+    return 0;
+}
+
+/* One hour of a series. */
+static int write_hour(struct pass *p, struct chunk *c, const struct sto_row *row, struct former *former,
+                      struct ts_error *err)
+{
+    struct sto_aged a;
+    uint64_t known;
+    if (!sto_aged_make(row->cells, &a))
+        return 0;
+    TS_TRY(former_points(former, row->key.hour, &known, err));
+    if (known >= (uint64_t)a.part[0].n + a.part[1].n)
+        return 0;
+    TS_TRY(resolve(p, c->series[row->pos], &c->aged[row->pos], err));
+    put_row(p, &a, c->aged[row->pos], row->key.hour);
+    return sto_aged_files_stopped(p->files) ? ts_error_set(err, TS_ECANCELLED, "the store is closing") : 0;
+}
+
 static int write_points(struct pass *p, struct chunk *c, struct ts_error *err)
 {
-    struct sto_merge *scan;
+    struct sto_merge *scan = NULL;
+    struct former former;
     struct sto_row row;
-    struct sto_aged a;
-    TS_TRY(scan_begin(p, c, c->series, c->n, &scan, err));
-    int rc = 0;
-    while (rc == 0 && (rc = sto_merge_next(scan, &row, err)) == 1) {
-        rc = 0;
-        if (!sto_aged_make(row.cells, &a))
-            continue;
-        rc = resolve(p, c->series[row.pos], &c->aged[row.pos], err);
-        if (rc == 0)
-            put_row(p, &a, c->aged[row.pos], row.key.hour);
-        if (rc == 0 && sto_aged_files_stopped(p->files))
-            rc = ts_error_set(err, TS_ECANCELLED, "the store is closing");
-    }
+    int rc = former_begin(p, c, &former, err);
+    if (rc == 0)
+        rc = scan_begin(p, c, c->series, c->n, &scan, err);
+    while (rc == 0 && (rc = sto_merge_next(scan, &row, err)) == 1)
+        rc = write_hour(p, c, &row, &former, err);
     sto_merge_free(scan);
+    sto_merge_free(former.scan);
     return rc;
 }
 
@@ -225,7 +250,7 @@ static int cmp_id(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Rows that a former pass has written of hours that have no points any more. */
+/* Rows that a former pass has written of hours that have no points any more say so. */
 static int write_gone(struct pass *p, struct chunk *c, struct ts_error *err)
 {
     const struct sto_aged none = {.sum = {{0}}};
@@ -234,7 +259,7 @@ static int write_gone(struct pass *p, struct chunk *c, struct ts_error *err)
     struct sto_merge *scan = NULL;
     struct sto_row row;
     size_t n = 0;
-    for (size_t i = 0; i < c->n && !c->keeps; i++)
+    for (size_t i = 0; i < c->n; i++)
         if ((old[n] = sto_snap_aged_series(p->snap, metric, c->series[i])))
             n++;
     qsort(old, n, sizeof(*old), cmp_id);
@@ -255,7 +280,7 @@ static int write_chunk(struct pass *p, struct chunk *c, struct ts_error *err)
     int rc = 0;
     if (!sto_uid_deleted(sto_uid_name(p->st->catalog, STO_UID_METRIC, c->series[0]->metric))) {
         rc = write_points(p, c, err);
-        rc = rc ? rc : write_gone(p, c, err);
+        rc = rc || c->keeps ? rc : write_gone(p, c, err);
     }
     ts_free(c->aged);
     if (rc == 0 && sto_aged_files_bytes(p->files) >= WRITE_BYTES)
@@ -273,13 +298,12 @@ static int cmp_series(const void *a, const void *b)
 static int do_series(struct pass *p, struct todo *t, const struct sto_series **series, size_t n,
                      struct ts_error *err)
 {
-    struct chunk c = {.from_ms = t->from_ms > p->first_ms ? t->from_ms : p->first_ms,
-                      .to_ms = t->to_ms,
-                      .keeps = p->st->age.lost && t->from_ms == STO_MIN_TS_MS};
+    struct chunk c = {
+        .from_ms = t->from_ms > p->first_ms ? t->from_ms : p->first_ms, .to_ms = t->to_ms, .keeps = t->keeps};
     uint64_t hours = c.from_ms < c.to_ms ? (uint64_t)((c.to_ms - c.from_ms) / TS_HOUR_MS) : 1;
     size_t most = hours < CHUNK_HOURS ? (size_t)(CHUNK_HOURS / hours) : 1;
-    most = most < CHUNK_MAX ? most : CHUNK_MAX;
-    for (size_t i = 0; i < n && p->n_rows < PASS_ROWS; i += c.n) {
+    most = c.keeps ? 1 : most < CHUNK_MAX ? most : CHUNK_MAX;
+    for (size_t i = 0; i < n && p->n_rows < p->max_rows; i += c.n) {
         c.series = series + i;
         for (c.n = 1; c.n < most && i + c.n < n && series[i + c.n]->metric == series[i]->metric;)
             c.n++;
@@ -351,14 +375,6 @@ static struct sto_floors *risen(struct pass *p)
     return out;
 }
 
-static int save(struct pass *p, struct sto_floors *marks, struct ts_error *err)
-{
-    if (marks->n > STO_FLOORS_MAX)
-        return ts_error_set(err, TS_ELIMIT, "there are more than %u different marks of summaries",
-                            STO_FLOORS_MAX);
-    return sto_floors_write_to(p->st->opts.fs, p->st->opts.dir, STO_AGED_NAME, marks, err);
-}
-
 /* Has a delete come since the points were read? */
 static bool is_overtaken(const struct pass *p)
 {
@@ -372,13 +388,9 @@ static bool is_overtaken(const struct pass *p)
 static int begin(struct pass *p, struct ts_error *err)
 {
     struct sto_store *st = p->st;
-    if (!st->age.is_there && !st->age.lost) {
-        struct sto_floors *none = sto_floors_new(0);
-        int rc = save(p, none, err);
-        sto_floors_unref(none);
-        TS_TRY(rc);
-        st->age.is_there = true;
-    }
+    if (!st->age.is_there) /* marks that were lost are among those in force */
+        TS_TRY(sto_age_marks__write(st, sto_keep_aged(p->keep), err));
+    st->age.is_there = true;
     TS_TRY(sto_aged_files_begin(st->engine, &p->files, err));
     p->generation = sto_catalog_generation(st->catalog);
     p->snap = sto_snap_take(st);
@@ -397,7 +409,7 @@ static int finish(struct pass *p, struct ts_error *err)
     if (sto_catalog_generation(st->catalog) != p->generation)
         return ts_error_set(err, TS_EBUSY, "names were changed meanwhile");
     struct sto_floors *marks = risen(p);
-    int rc = save(p, marks, err);
+    int rc = sto_age_marks__write(st, marks, err);
     if (rc == 0)
         sto_retain_set_aged(st, marks);
     else
@@ -415,18 +427,19 @@ static int run(struct pass *p, bool *out_all, struct ts_error *err)
     TS_TRY(begin(p, err));
     for (size_t i = 0; i < p->n_todo; i++) {
         TS_TRY(do_one(p, &p->todo[i], err));
-        *out_all &= p->n_rows < PASS_ROWS;
+        *out_all &= p->n_rows < p->max_rows;
     }
-    TS_TRY(finish(p, err));
-    p->st->age.lost &= !*out_all;
-    return 0;
+    return finish(p, err);
 }
 
 void sto_age__pass(struct sto_store *st, int64_t before_ms)
 {
     static struct ts_log_limit limit;
     struct sto_age *a = &st->age;
-    struct pass p = {.st = st, .keep = sto_retain_keep(st), .before_ms = before_ms};
+    struct pass p = {.st = st,
+                     .keep = sto_retain_keep(st),
+                     .before_ms = before_ms,
+                     .max_rows = st->opts.age_pass_rows ? st->opts.age_pass_rows : PASS_ROWS};
     struct ts_error why = {0};
     bool all = true;
     if (!sto_keep_ages(p.keep) || (p.keep == a->keep && sto_hour(before_ms) == a->hour)) {

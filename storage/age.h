@@ -12,7 +12,8 @@
  * in a new snapshot, rows. If it finds no rows, they were written after that, and the pass sees the delete when they have been (then it sets no mark, and
  * another one follows).
  *
- * A series keeps its mark when rules change. Nothing before it is a point again.
+ * A series keeps its mark when rules change. Nothing before it is a point again. If its mark was lost (age_marks.h), points of hours before it may have been
+ * removed: then a row stays as it is where the points that are left are not more than it knows.
  *
  * Format     docs/FORMAT.md "Marks of summaries"
  * Threads    passes: the compact thread; stats: any
@@ -27,16 +28,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define STO_AGED_NAME "AGED" /* in the data folder */
-
 struct sto_store;
 struct sto_keep;
 
 struct sto_age {
     struct sto_keep *keep; /* rules of the last pass that was complete; owned; NULL = none was in this run */
     int32_t hour;          /* up to which */
-    bool is_there;         /* DIR/AGED */
-    bool lost; /* the marks are lost: rows of summaries are right, whether there are points or not */
+    bool is_there;         /* DIR/AGED has the marks that are in force */
     _Atomic uint64_t n_passes, n_hours,
         n_errors; /* passes that wrote something, rows of summaries, passes that failed; relaxed */
 };

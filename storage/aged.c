@@ -183,7 +183,8 @@ void sto_snap_aged(const struct sto_snap *snap, const struct sto_series *series,
     struct sto_keep *k = snap->keep;
     *out = (struct sto_aged_bounds){.hours_from_ms = sto_keep_hours_from_ms(k, series->id, snap->now_ms),
                                     .to_ms = sto_keep_aged_to_ms(k, series->id),
-                                    .points_from_ms = sto_keep_from_ms(k, series->id, snap->now_ms)};
+                                    .points_from_ms = sto_keep_from_ms(k, series->id, snap->now_ms),
+                                    .lost = sto_keep_aged_lost(k, series->id)};
 }
 
 void sto_aged_metric_name(const struct sto_catalog *catalog, uint32_t metric, struct ts_buf *out)

@@ -54,6 +54,7 @@ bool sto_aged_read(const struct sto_cells *row, struct sto_aged *out);
 /* The bounds in the picture above, ms. */
 struct sto_aged_bounds {
     int64_t hours_from_ms, to_ms, points_from_ms;
+    bool lost; /* to_ms is not known, and nothing has it: there may be rows of summaries of any hour */
 };
 /** Has any series of the snapshot hours that are answered as a whole after their points have expired? O(1). */
 bool sto_snap_ages(const struct sto_snap *snap);

@@ -18,7 +18,7 @@
 #include "storage/engine/retention.h"
 #include "storage/engine/shards.h"
 #include "storage/engine/files/sst_format.h"
-#include "storage/age.h"
+#include "storage/age_marks.h"
 #include "storage/floors.h"
 #include "storage/fsck_int.h"
 #include "storage/quota.h"

@@ -127,7 +127,7 @@ bool sto_keep_rule_ages(const struct sto_keep *k, size_t rule)
 
 bool sto_keep_ages(const struct sto_keep *k)
 {
-    return k->ages || k->top_mark_ms > STO_MIN_TS_MS;
+    return k->ages || (k->opts.aged && k->opts.aged->n);
 }
 
 struct sto_floors *sto_keep_aged(const struct sto_keep *k)
@@ -135,12 +135,25 @@ struct sto_floors *sto_keep_aged(const struct sto_keep *k)
     return k->opts.aged;
 }
 
-int64_t sto_keep_aged_to_ms(const struct sto_keep *k, uint32_t series)
+/* The mark that a series is in; NULL: it has none. */
+static const struct sto_floor *mark_of(const struct sto_keep *k, uint32_t series)
 {
     for (size_t i = 0; k->opts.aged && i < k->opts.aged->n; i++)
         if (roaring_bitmap_contains(k->opts.aged->at[i].series, series))
-            return k->opts.aged->at[i].cutoff_ms;
-    return STO_MIN_TS_MS;
+            return &k->opts.aged->at[i];
+    return NULL;
+}
+
+int64_t sto_keep_aged_to_ms(const struct sto_keep *k, uint32_t series)
+{
+    const struct sto_floor *mark = mark_of(k, series);
+    return mark ? mark->cutoff_ms : STO_MIN_TS_MS;
+}
+
+bool sto_keep_aged_lost(const struct sto_keep *k, uint32_t series)
+{
+    const struct sto_floor *mark = mark_of(k, series);
+    return mark && mark->cutoff_ms == STO_MIN_TS_MS;
 }
 
 size_t sto_keep_n_rules(const struct sto_keep *k)

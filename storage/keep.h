@@ -51,8 +51,8 @@ struct sto_keep_opts {
         hours_ms; /* by rule: for how long whole hours are answered, ms, at least points_ms; borrowed until return; NULL = as
                                 points_ms */
     struct sto_floors *
-        aged; /* marks: sets of series, and the time before which each has summaries in place of points; a series is in one set; a
-                                reference is taken; NULL = none */
+        aged; /* marks: sets of series, and the time before which each has summaries in place of points, or STO_MIN_TS_MS if that was lost;
+                                a series is in one set; a reference is taken; NULL = none */
     size_t n_rules;  /* at most STO_KEEP_RULES */
     int64_t rest_ms; /* the same of series that no rule matches */
     int64_t
@@ -79,12 +79,14 @@ size_t sto_keep_n_rules(const struct sto_keep *k);
 int64_t sto_keep_rule_hours_ms(const struct sto_keep *k, size_t rule);
 /** Does a rule keep summaries of hours longer than points? n_rules: the rest, which does not. */
 bool sto_keep_rule_ages(const struct sto_keep *k, size_t rule);
-/** Does any rule, or are there marks? */
+/** Does any rule, or are there marks, be they lost? */
 bool sto_keep_ages(const struct sto_keep *k);
 /** The marks; NULL = none. Borrowed. */
 struct sto_floors *sto_keep_aged(const struct sto_keep *k);
-/** The mark of a series, ms, a full hour; STO_MIN_TS_MS: it has none. O(marks). */
+/** The mark of a series, ms, a full hour; STO_MIN_TS_MS: it has none, or it was lost. O(marks). */
 int64_t sto_keep_aged_to_ms(const struct sto_keep *k, uint32_t series);
+/** Was the mark of a series lost (age_marks.h), so that it has summaries of which no one knows how far they go? O(marks). */
+bool sto_keep_aged_lost(const struct sto_keep *k, uint32_t series);
 /** Hours of a series that begin at this time or later are answered as a whole, ms; the same as sto_keep_from_ms if its rule does not keep them longer. */
 int64_t sto_keep_hours_from_ms(struct sto_keep *k, uint32_t series, int64_t now_ms);
 /** First time that is kept of a series, ms; STO_MIN_TS_MS if all is kept, or if the series is not known. */

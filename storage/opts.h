@@ -92,6 +92,8 @@ struct sto_opts {
     uint64_t
         day_rows; /* tests: a file with this many rows gets day summaries at once (engine/day_files.h); 0 = 4,096, when it is old */
     uint64_t big_day_points; /* tests: a day with this many points gets files of its own; 0 = 100,000 */
+    uint64_t
+        age_pass_rows; /* tests: a pass that makes summaries (age.h) ends after so many rows; 0 = 2,000,000 */
     /* a merge begins a new file at the next key when a file has this size; 0 = 1 GiB */
     uint64_t output_bytes;
     uint64_t

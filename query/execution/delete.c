@@ -235,7 +235,7 @@ int qry_delete_aged(struct sto_store *st, const struct qry_delete_target *target
         x.from_ms =
             x.from_ms > STO_MIN_TS_MS ? -ts_floor_div(-x.from_ms, TS_HOUR_MS) * TS_HOUR_MS : STO_MIN_TS_MS;
         x.to_ms = ts_floor_div(last_ms, TS_HOUR_MS) * TS_HOUR_MS - 1;
-        if (x.from_ms > x.to_ms || x.from_ms >= at.points_from_ms)
+        if (x.from_ms > x.to_ms || (x.from_ms >= at.points_from_ms && !at.lost))
             continue;
         if (of != x.series->metric)
             metric = sto_snap_aged_metric(snap, of = x.series->metric);

@@ -161,7 +161,7 @@ static void add_aged(struct sto_floors *out, size_t *n, const struct sto_floors 
     for (size_t i = 0; aged && i < aged->n; i++) {
         int64_t to_ms = aged->at[i].cutoff_ms < cutoff_ms ? aged->at[i].cutoff_ms : cutoff_ms;
         roaring_bitmap_t *both = roaring_bitmap_and(series, aged->at[i].series);
-        if (roaring_bitmap_is_empty(both))
+        if (to_ms <= STO_MIN_TS_MS || roaring_bitmap_is_empty(both)) /* the mark was lost */
             roaring_bitmap_free(both);
         else
             add_floor(out, n, &(struct sto_floor){.cutoff_ms = to_ms, .gen = gen, .series = both});

@@ -1,0 +1,77 @@
+/*
+ * age_marks.c - see age_marks.h.
+ */
+#include "storage/age_marks.h"
+
+#include "base/log.h"
+#include "storage/internal.h"
+#include "storage/store_int.h"
+
+/* The visible metric of an internal one of summaries; false: it is none, or that metric is not known. */
+static bool visible_metric(const struct sto_store *st, uint32_t metric, uint32_t *out)
+{
+    struct sto_internal parts;
+    return sto_internal_parse(sto_uid_name(st->catalog, STO_UID_METRIC, metric), &parts) &&
+           parts.kind == STO_INTERNAL_AGED &&
+           sto_uid_find(st->catalog, STO_UID_METRIC, parts.metric, out) == 0;
+}
+
+/* All visible series that have a series of summaries; NULL: there are none. */
+static roaring_bitmap_t *series_with_summaries(const struct sto_store *st)
+{
+    roaring_bitmap_t *all = NULL;
+    uint32_t metric = 0, visible = 0; /* of the last series */
+    bool is_aged = false;
+    for (uint32_t id = 0, end = sto_series_count(st->catalog); id < end; id++) {
+        const struct sto_series *s = sto_series_get(st->catalog, id), *of;
+        if (!s)
+            continue;
+        if (s->metric != metric)
+            is_aged = visible_metric(st, metric = s->metric, &visible);
+        if (!is_aged || sto_series_find_ids(st->catalog, visible, s->tags, s->n_tags, &of) < 0)
+            continue;
+        all = all ? all : roaring_bitmap_create();
+        roaring_bitmap_add(all, of->id);
+    }
+    return all;
+}
+
+static struct sto_floors *lost_marks(const struct sto_store *st, const char *why)
+{
+    roaring_bitmap_t *series = series_with_summaries(st);
+    if (!series)
+        return NULL;
+    ts_log(
+        TS_LOG_ERROR,
+        "hours of %llu series whose points have expired are not answered until a pass of retention has found "
+        "their summaries again: %s",
+        (unsigned long long)roaring_bitmap_get_cardinality(series), why);
+    struct sto_floors *marks = sto_floors_new(1);
+    marks->at[0] = (struct sto_floor){.cutoff_ms = STO_AGED_LOST_MS, .series = series};
+    sto_floors_filled(marks);
+    return marks;
+}
+
+int sto_age_marks__read(struct sto_store *st, struct sto_floors **out, struct ts_error *err)
+{
+    struct ts_error why = {0};
+    int rc = sto_floors_read_from(st->opts.fs, st->opts.dir, STO_AGED_NAME, out, &why);
+    if (rc == 0 || rc == TS_ECORRUPT) {
+        *out = lost_marks(st, rc < 0 ? why.text : "DIR/AGED is missing");
+        return 0;
+    }
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}
+
+int sto_age_marks__write(struct sto_store *st, const struct sto_floors *marks, struct ts_error *err)
+{
+    if (marks && marks->n > STO_FLOORS_MAX)
+        return ts_error_set(err, TS_ELIMIT, "there are more than %u different marks of summaries",
+                            STO_FLOORS_MAX);
+    struct sto_floors *none = marks ? NULL : sto_floors_new(0);
+    int rc = sto_floors_write_to(st->opts.fs, st->opts.dir, STO_AGED_NAME, marks ? marks : none, err);
+    sto_floors_unref(none);
+    return rc;
+}

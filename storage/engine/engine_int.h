@@ -177,8 +177,15 @@ struct sto_engine {
     struct sto_stop stop; /* of all writers */
     _Atomic(const char *)
         shards_wait; /* why the number of shards has not changed yet; static; NULL = it is not waiting */
-    _Atomic bool shards_look;          /* it is to be changed at once */
-    int64_t shards_again_ms;           /* monotonic time of the next try; the thread that flushes */
+    _Atomic bool shards_look;    /* it is to be changed at once */
+    _Atomic bool shards_at_work; /* a change is at work, so nobody may ask for another one */
+    int64_t shards_again_ms;     /* monotonic time of the next try; the thread that flushes */
+    int64_t shards_pause_ms;     /* between the last try and that time; the same */
+    int64_t
+        shards_next_ms; /* monotonic time before which there is no try, even if it is to be at once; the same */
+    /* The manifest may have another number of shards than owners use. No part of a sequence may be put meanwhile, since logs would depend on the number. Set
+     * while all writers are stopped; under flush_mu */
+    _Atomic bool shards_doubt;
     _Atomic uint64_t n_shards_changes; /* times that it was changed while the store was open */
     _Atomic uint64_t shards_stop_ms;   /* for how long writers were stopped the last time */
 
@@ -380,8 +387,12 @@ int sto_flush__all(struct sto_engine *e, struct ts_error *err);
  * now on is above it. It is not flushed in the sense of the manifest yet. flush_mu held. Errors as sto_engine_flush; a later flush writes
  * what is left, and calls gen flushed with it. */
 int sto_flush__below(struct sto_engine *e, uint64_t gen, struct ts_error *err);
-/** Make owners continue with the next generation. flush_mu held. */
+/** Make owners continue with the next generation, without a call of the file system. flush_mu held. */
 void sto_flush__next_generation(struct sto_engine *e);
+/** Create files for the logs of the next generation, beside those for the present one. flush_mu held. */
+void sto_flush__ahead(struct sto_engine *e);
+/** Remove those of them that are not used. flush_mu held. */
+void sto_flush__end_ahead(struct sto_engine *e);
 /** Write everything put so far to files, while all writers are stopped; flush_mu held. TS_EBUSY: it cannot be done now. Other errors as sto_engine_flush; a later
  * flush writes what is left. *out_gen: for sto_flush__drop_logs. */
 int sto_flush__stopped(struct sto_engine *e, uint64_t *out_gen, struct ts_error *err);

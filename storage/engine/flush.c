@@ -43,8 +43,8 @@ static void prepare_logs(struct sto_engine *e, uint64_t gen)
     ts_free(made);
 }
 
-/* Let the owners continue with memstores of generation gen. */
-static void change_generation(struct sto_engine *e, uint64_t gen)
+/* Let the owners continue with memstores of generation gen. make_logs: prepare them first; otherwise nothing waits for a disk. */
+static void change_generation(struct sto_engine *e, uint64_t gen, bool make_logs)
 {
     struct sto_mem **mems = ts_xcalloc(e->n_owners, sizeof *mems);
     struct sto_set_gen *msgs = ts_xcalloc(e->n_owners, sizeof *msgs);
@@ -52,7 +52,8 @@ static void change_generation(struct sto_engine *e, uint64_t gen)
     ts_latch_init(&latch, e->n_owners);
     for (unsigned i = 0; i < e->n_owners; i++)
         mems[i] = sto_engine__mem_new(e, gen, (uint16_t)i, e->n_owners);
-    prepare_logs(e, gen);
+    if (make_logs)
+        prepare_logs(e, gen);
     /* Set before the owners switch: the first point put into the new generation sets its age. */
     atomic_store_explicit(&e->gen_born_ms, 0, memory_order_relaxed);
     /* Readers see the new memstores before anything is put into them. */
@@ -85,7 +86,7 @@ static int next_generation(struct sto_engine *e, struct ts_error *err)
         return ts_error_set(err, TS_EBUSY,
                             "a hand-over of bulk files has been at work for too many flushes: "
                             "the next flush has to wait until it has ended");
-    change_generation(e, gen);
+    change_generation(e, gen, true);
     return 0;
 }
 
@@ -218,6 +219,17 @@ static int flush_frozen(struct sto_engine *e, uint64_t *out_gen, struct ts_error
     return rc;
 }
 
+/* The manifest must have the number of shards to which the tables of this flush belong. */
+static int settle(struct sto_engine *e, struct ts_error *err)
+{
+    int rc = sto_shards__settle(e, err);
+    if (rc == TS_ENOSPC && sto_reserve__use(e, err)) {
+        *err = (struct ts_error){0};
+        rc = sto_shards__settle(e, err);
+    }
+    return rc;
+}
+
 int sto_flush__all(struct sto_engine *e, struct ts_error *err)
 {
     if (e->opts.read_only)
@@ -225,8 +237,10 @@ int sto_flush__all(struct sto_engine *e, struct ts_error *err)
     struct ts_error why = {0};
     pthread_mutex_lock(&e->flush_mu);
     uint64_t gen = 0;
-    int rc = 0;
-    if (e->flush_failed) { /* otherwise each retry on a full disk would freeze one more generation */
+    int rc = settle(e, &why);
+    bool settled = rc == 0;
+    if (rc == 0 &&
+        e->flush_failed) { /* otherwise each retry on a full disk would freeze one more generation */
         rc = flush_frozen(e, &gen, &why);
         sto_flush__drop_logs(e, gen); /* at once, since new segments may need the space */
     }
@@ -234,7 +248,7 @@ int sto_flush__all(struct sto_engine *e, struct ts_error *err)
         rc = next_generation(e, &why);
     if (rc == 0)
         rc = flush_frozen(e, &gen, &why);
-    if (rc == TS_ENOSPC && sto_reserve__use(e, &why)) {
+    if (rc == TS_ENOSPC && settled && sto_reserve__use(e, &why)) {
         why = (struct ts_error){0};
         rc = flush_frozen(e, &gen, &why);
     }
@@ -257,7 +271,8 @@ int sto_flush__all(struct sto_engine *e, struct ts_error *err)
 int sto_flush__below(struct sto_engine *e, uint64_t gen, struct ts_error *err)
 {
     uint64_t flushed = 0;
-    change_generation(e, gen + 1);
+    TS_TRY(sto_shards__settle(e, err));
+    change_generation(e, gen + 1, true);
     int rc = flush_frozen(e, &flushed, err);
     e->flush_failed = rc < 0;
     sto_flush__drop_logs(e, flushed);
@@ -268,7 +283,24 @@ int sto_flush__below(struct sto_engine *e, uint64_t gen, struct ts_error *err)
 
 void sto_flush__next_generation(struct sto_engine *e)
 {
-    change_generation(e, atomic_load_explicit(&e->gen, memory_order_relaxed) + 1);
+    change_generation(e, atomic_load_explicit(&e->gen, memory_order_relaxed) + 1, false);
+}
+
+void sto_flush__ahead(struct sto_engine *e)
+{
+    uint64_t gen = atomic_load_explicit(&e->gen, memory_order_relaxed) + 1;
+    bool any = false;
+    for (unsigned i = 0; i < e->n_owners; i++)
+        any |= sto_wal_ahead(e->owners[i].wal, gen);
+    if (any && e->fs->sync_dir(e->fs, e->wal_dir, NULL) == 0)
+        for (unsigned i = 0; i < e->n_owners; i++)
+            sto_wal_ahead_synced(e->owners[i].wal);
+}
+
+void sto_flush__end_ahead(struct sto_engine *e)
+{
+    for (unsigned i = 0; i < e->n_owners; i++)
+        sto_wal_end_ahead(e->owners[i].wal);
 }
 
 int sto_flush__stopped(struct sto_engine *e, uint64_t *out_gen, struct ts_error *err)
@@ -278,7 +310,7 @@ int sto_flush__stopped(struct sto_engine *e, uint64_t *out_gen, struct ts_error 
         return ts_error_set(err, TS_EBUSY, "a hand-over of bulk files is at work");
     if (e->flush_failed)
         return ts_error_set(err, TS_EBUSY, "the last flush has failed");
-    sto_flush__next_generation(e);
+    change_generation(e, atomic_load_explicit(&e->gen, memory_order_relaxed) + 1, true);
     int rc = flush_frozen(e, out_gen, err);
     e->flush_failed = rc < 0;
     return rc;

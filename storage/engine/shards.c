@@ -13,8 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILE_BYTES 32    /* longest DIR/SHARDS */
-#define RETRY_MS   10000 /* after something has kept the number from changing */
+#define FILE_BYTES 32     /* longest DIR/SHARDS */
+#define RETRY_MS   10000  /* after something has kept the number from changing, */
+#define PAUSE_MS   600000 /* at most; each time that the disk is too slow doubles it */
+#define FLUSH_MS                                                                                             \
+    (STO_STOP_MOST_MS / 2) /* a flush of what little there is takes no longer, or the disk is too slow */
+#define SPACE_PARTS 10     /* writers are stopped for at most one part of so many of the time */
 
 static bool is_number_of_shards(unsigned long n)
 {
@@ -76,6 +80,8 @@ int sto_engine_set_shards(struct sto_engine *e, unsigned n_shards, struct ts_err
     if (!is_number_of_shards(n_shards))
         return ts_error_set(err, TS_EINVAL, "%u shards: a power of two up to %u is needed", n_shards,
                             STO_SHARDS_MOST);
+    if (atomic_load_explicit(&e->shards_at_work, memory_order_relaxed))
+        return ts_error_set(err, TS_EBUSY, "the number of shards is being changed: try again");
     char *path = ts_fs_join(e->dir, STO_SHARDS_NAME);
     int n = snprintf(text, sizeof text, "%u\n", n_shards);
     pthread_mutex_lock(&e->files_mu);
@@ -103,6 +109,7 @@ static const char wait_repeat[] =
                   wait_room[] = "counter_ids_bytes is too low for that many copies of the ids of clients",
                   wait_memory[] = "no memory for the ids of clients",
                   wait_thread[] = "a thread that puts points does not answer",
+                  wait_slow[] = "the disk is too slow: puts would wait for more than a second",
                   wait_space[] = "points wait for space or memory, or bulk files are handed over",
                   wait_error[] = "an error, which is in the log";
 
@@ -112,6 +119,7 @@ struct change {
     uint32_t was, wanted;
     bool open;              /* the store is in use: clients go on with their streams */
     struct sto_once **made; /* tables of ids for the wanted number; owned */
+    struct ts_buf ids;      /* the same as the manifest has them */
     const char *why;        /* why it has to wait; static */
 };
 
@@ -127,41 +135,54 @@ static int make_tables(struct change *c, struct ts_error *err)
     struct sto_engine *e = c->e;
     size_t fit = sto_once_fit(e->once_budget.limit_bytes / c->wanted);
     struct sto_once_limits limits = sto_once__limits(e, c->wanted);
+    struct sto_once_time now = sto_once__now(&e->owners[0]);
     for (uint32_t i = 0; i < c->was; i++)
         if (c->wanted > c->was && sto_once_n(e->once[i]) > fit)
             return waits(c, wait_room, err);
     if (c->open && sto_once_all_wait(e->once, c->was))
         return waits(c, wait_refused, err);
     int rc = sto_once_all_change(e->once, c->was, c->wanted, &limits, &c->made);
-    return rc ? waits(c, rc == TS_EBUSY ? wait_repeat : wait_memory, err) : 0;
+    if (rc)
+        return waits(c, rc == TS_EBUSY ? wait_repeat : wait_memory, err);
+    sto_once_all_encode(c->made, c->wanted, 0, 1, &now, &c->ids);
+    return 0;
 }
 
-/* The manifest has the wanted number from now on. Errors of the manifest: it has one or the other. */
-static int write_manifest(struct change *c, struct ts_error *err)
+/* The manifest has a number and its tables from now on. Errors of the manifest: it has those or the former ones. */
+static int write_manifest(struct sto_engine *e, uint32_t n_shards, struct ts_slice ids, struct ts_error *err)
 {
-    struct sto_engine *e = c->e;
-    struct sto_once_time now = sto_once__now(&e->owners[0]);
-    struct ts_buf ids;
-    ts_buf_init(&ids, 0);
-    sto_once_all_encode(c->made, c->wanted, 0, 1, &now, &ids);
     pthread_mutex_lock(&e->files_mu);
-    int rc = sto_manifest_set_shards(e->manifest, c->wanted, ts_buf_get(&ids), err);
-    if (rc == 0 && atomic_load_explicit(&e->n_shards_wanted, memory_order_relaxed) == c->wanted) {
-        char *path = ts_fs_join(e->dir, STO_SHARDS_NAME);
-        (void)e->fs->unlink(e->fs, path, NULL); /* if it stays, it says what the manifest says */
-        ts_free(path);
-    }
+    int rc = sto_manifest_set_shards(e->manifest, n_shards, ids, err);
     pthread_mutex_unlock(&e->files_mu);
-    ts_buf_release(&ids);
     return rc;
+}
+
+/* The store has the number that was wanted. */
+static void drop_wish(struct sto_engine *e, uint32_t n_shards)
+{
+    char *path = ts_fs_join(e->dir, STO_SHARDS_NAME);
+    pthread_mutex_lock(&e->files_mu);
+    if (atomic_load_explicit(&e->n_shards_wanted, memory_order_relaxed) == n_shards)
+        (void)e->fs->unlink(e->fs, path, NULL); /* if it stays, it says what the manifest says */
+    pthread_mutex_unlock(&e->files_mu);
+    ts_free(path);
 }
 
 static struct change change_of(struct sto_engine *e, bool open)
 {
-    return (struct change){.e = e,
-                           .was = sto_engine__n_shards(e),
-                           .wanted = atomic_load_explicit(&e->n_shards_wanted, memory_order_relaxed),
-                           .open = open};
+    struct change c = {.e = e,
+                       .was = sto_engine__n_shards(e),
+                       .wanted = atomic_load_explicit(&e->n_shards_wanted, memory_order_relaxed),
+                       .open = open};
+    ts_buf_init(&c.ids, 0);
+    return c;
+}
+
+static void release(struct change *c)
+{
+    sto_once_all_free(c->made, c->wanted);
+    c->made = NULL;
+    ts_buf_release(&c->ids);
 }
 
 static void report(const struct change *c)
@@ -177,11 +198,13 @@ int sto_shards__close(struct sto_engine *e, struct ts_error *err)
     struct ts_error why = {0};
     if (c.wanted == c.was || !e->once)
         return 0;
-    int rc = make_tables(&c, &why) == 0 ? write_manifest(&c, err) : 0;
+    int rc = make_tables(&c, &why) == 0 ? write_manifest(e, c.wanted, ts_buf_get(&c.ids), err) : 0;
     report(&c);
-    if (rc == 0 && !c.why)
+    if (rc == 0 && !c.why) {
+        drop_wish(e, c.wanted);
         ts_log(TS_LOG_INFO, "the store has %u shards instead of %u from its next start on", c.wanted, c.was);
-    sto_once_all_free(c.made, c.wanted);
+    }
+    release(&c);
     return rc;
 }
 
@@ -200,19 +223,67 @@ static void install(struct change *c)
     atomic_fetch_add_explicit(&e->n_shards_changes, 1, memory_order_relaxed);
 }
 
+int sto_shards__settle(struct sto_engine *e, struct ts_error *err)
+{
+    if (!atomic_load_explicit(&e->shards_doubt, memory_order_relaxed))
+        return 0;
+    /* the tables as of what is in files; no part of a sequence was put since */
+    TS_TRY(write_manifest(e, sto_engine__n_shards(e), (struct ts_slice){e->once_frozen, e->once_frozen_bytes},
+                          err));
+    atomic_store_explicit(&e->shards_doubt, false, memory_order_relaxed);
+    return 0;
+}
+
+/* Make the tables, which wait in memory until everything is in files. */
+static int begin(struct change *c, struct ts_error *err)
+{
+    if (!sto_stop__hold(c->e))
+        return waits(c, wait_slow, err);
+    int rc = make_tables(c, err);
+    sto_stop__let(c->e);
+    return rc;
+}
+
+/* One edit of the manifest changes the number and the tables. If it takes too long, owners go on with the former number, and the edit is undone. */
+static int commit(struct change *c, struct ts_error *err)
+{
+    struct sto_engine *e = c->e;
+    if (!sto_stop__hold(e))
+        return waits(c, wait_slow, err);
+    atomic_store_explicit(&e->shards_doubt, true, memory_order_relaxed);
+    sto_stop__let(e);
+    int rc = write_manifest(e, c->wanted, ts_buf_get(&c->ids), err);
+    if (rc == 0 && sto_stop__hold(e)) {
+        install(c);
+        atomic_store_explicit(&e->shards_doubt, false, memory_order_relaxed);
+        return 0;
+    }
+    if (rc == 0)
+        return (rc = sto_shards__settle(e, err)) < 0 ? rc : waits(c, wait_slow, err);
+    if (rc != TS_EIO) /* it has the former number; with TS_EIO one or the other, and takes nothing more */
+        atomic_store_explicit(&e->shards_doubt, false, memory_order_relaxed);
+    return rc;
+}
+
 /* Change it while all writers are stopped and owners have handled all batches. */
 static int change_stopped(struct change *c, uint64_t *out_gen, struct ts_error *err)
 {
-    TS_TRY(make_tables(c, err));
+    TS_TRY(begin(c, err));
     int rc = sto_flush__stopped(c->e, out_gen, err);
     if (rc < 0)
         return waits(c, rc == TS_EBUSY || sto_engine__may_wait(rc) ? wait_space : wait_error, err);
-    rc = write_manifest(c, err);
-    if (rc < 0)
+    sto_flush__ahead(c->e);
+    rc = commit(c, err);
+    if (rc < 0 && !c->why)
         c->why = wait_error;
-    else
-        install(c);
     return rc;
+}
+
+static void note_stop(struct sto_engine *e, int64_t began_ns)
+{
+    int64_t ms = (ts_clock_mono_ns() - began_ns) / 1000000;
+    atomic_store_explicit(&e->shards_stop_ms, (uint64_t)(ms < STO_STOP_MOST_MS ? ms : STO_STOP_MOST_MS),
+                          memory_order_relaxed);
 }
 
 /* check: only find out whether it has to wait. */
@@ -226,43 +297,71 @@ static int stop_and_change(struct change *c, bool check, struct ts_error *err)
     if (rc < 0) {
         if (!atomic_load_explicit(&e->stop_compact,
                                   memory_order_relaxed)) /* else the store is closing, and changes then */
-            c->why = wait_thread;
+            c->why = atomic_load_explicit(&e->n_holding, memory_order_relaxed) ? wait_space : wait_thread;
     } else {
-        rc = check ? make_tables(c, err) : change_stopped(c, &gen, err);
+        rc = check ? begin(c, err) : change_stopped(c, &gen, err);
         if (rc == TS_EIO) /* the manifest has either number: the logs must get nothing that depends on it */
             sto_engine__refuse(e, rc, err);
         sto_stop__end(e);
         if (!check)
-            atomic_store_explicit(&e->shards_stop_ms, (uint64_t)(ts_clock_mono_ns() - began_ns) / 1000000,
-                                  memory_order_relaxed);
+            note_stop(e, began_ns);
     }
+    sto_flush__end_ahead(e);
     pthread_mutex_unlock(&e->flush_mu);
     sto_flush__drop_logs(e, gen);
-    sto_once_all_free(c->made, c->wanted);
-    c->made = NULL;
+    release(c);
     return rc;
+}
+
+/* Most of what is in memory goes to files before the stop, and what came meanwhile once more. That second flush shows how long the one within the stop would take. */
+static int flush_before(struct change *c, struct ts_error *err)
+{
+    int rc = 0;
+    int64_t took_ms = 0;
+    for (int i = 0; i < 2 && rc == 0; i++) {
+        int64_t began_ns = ts_clock_mono_ns();
+        if ((rc = sto_flush__all(c->e, err)) < 0)
+            c->why = sto_engine__may_wait(rc) ? wait_space : wait_error;
+        took_ms = (ts_clock_mono_ns() - began_ns) / 1000000;
+    }
+    return rc == 0 && took_ms > FLUSH_MS && !c->e->opts.pumped ? waits(c, wait_slow, err) : rc;
+}
+
+/* When the next change, or the next try, may come. */
+static void space_out(struct change *c, bool changed)
+{
+    struct sto_engine *e = c->e;
+    int64_t now_ms = ts_clock_mono_ns() / 1000000;
+    int64_t stop_ms = (int64_t)atomic_load_explicit(&e->shards_stop_ms, memory_order_relaxed);
+    bool slow = c->why == wait_slow;
+    int64_t twice = e->shards_pause_ms < PAUSE_MS / 2 ? 2 * e->shards_pause_ms : PAUSE_MS;
+    e->shards_pause_ms = slow && e->shards_pause_ms ? twice : RETRY_MS;
+    e->shards_next_ms = now_ms + (SPACE_PARTS - 1) * stop_ms;
+    if (!changed)
+        e->shards_again_ms = now_ms + e->shards_pause_ms;
 }
 
 /* 0, also if it has to wait; errors of flushes and of the manifest. */
 static int try_change(struct sto_engine *e, struct ts_error *err)
 {
     struct change c = change_of(e, true);
+    atomic_store_explicit(&e->shards_at_work, true, memory_order_relaxed);
     int rc = stop_and_change(&c, true, err);
-    /* most of what is in memory goes to files before the stop, and what came meanwhile once more */
-    for (int i = 0; i < 2 && rc == 0; i++)
-        if ((rc = sto_flush__all(e, err)) < 0)
-            c.why = sto_engine__may_wait(rc) ? wait_space : wait_error;
+    if (rc == 0)
+        rc = flush_before(&c, err);
     if (rc == 0)
         rc = stop_and_change(&c, false, err);
     if (rc < 0 && c.why == wait_error)
         ts_log(TS_LOG_ERROR, "the number of shards cannot be changed: %s", err->text);
     sto_engine__fatal(e, rc, err);
     report(&c);
-    if (rc == 0)
+    if (rc == 0) {
+        drop_wish(e, c.wanted);
         ts_log(TS_LOG_INFO, "the store has %u shards instead of %u; puts waited for %llu ms", c.wanted, c.was,
                (unsigned long long)atomic_load_explicit(&e->shards_stop_ms, memory_order_relaxed));
-    else
-        e->shards_again_ms = ts_clock_mono_ns() / 1000000 + RETRY_MS;
+    }
+    space_out(&c, rc == 0);
+    atomic_store_explicit(&e->shards_at_work, false, memory_order_relaxed);
     return rc == TS_EBUSY ? 0 : rc;
 }
 
@@ -274,9 +373,11 @@ static bool is_wanted(const struct sto_engine *e)
 
 void sto_shards__tick(struct sto_engine *e)
 {
-    bool look = atomic_exchange_explicit(&e->shards_look, false, memory_order_relaxed);
+    int64_t now_ms = ts_clock_mono_ns() / 1000000;
     struct ts_error err = {0};
-    if (is_wanted(e) && (look || ts_clock_mono_ns() / 1000000 >= e->shards_again_ms))
+    if (atomic_exchange_explicit(&e->shards_look, false, memory_order_relaxed))
+        e->shards_again_ms = now_ms;
+    if (is_wanted(e) && now_ms >= e->shards_again_ms && now_ms >= e->shards_next_ms)
         (void)try_change(e, &err);
 }
 

@@ -43,6 +43,8 @@ void sto_shards__open(struct sto_engine *e);
 /** Change to the wanted number if there is another one, and it is time to try. The flush thread, without locks. Blocks: two flushes; puts wait for the last
  * part of it. */
 void sto_shards__tick(struct sto_engine *e);
+/** If the manifest may have a number of shards that owners do not use, write the one that they use. Before anything is flushed; flush_mu held. 0; errors of the manifest. */
+int sto_shards__settle(struct sto_engine *e, struct ts_error *err);
 /** The figures for sto_engine_stats. Any thread. */
 void sto_shards__stats(struct sto_engine *e, void (*each)(void *arg, const char *name, uint64_t value),
                        void *arg);

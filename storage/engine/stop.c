@@ -69,26 +69,49 @@ static void report_shards(struct sto_writer *writer)
         writer->on_shards(writer->shards_arg, n);
 }
 
+/* Let all writers go on. mu held. */
+static void go_on(struct sto_stop *stop)
+{
+    atomic_store_explicit(&stop->wanted, false, memory_order_release);
+    stop->is_held = false;
+    stop->number++;
+    pthread_cond_broadcast(&stop->stop_cond);
+}
+
+/* Has the stop with a number ended, or has it lasted for so long that it ends now? */
 static bool has_ended(struct sto_stop *stop, uint64_t number)
 {
     pthread_mutex_lock(&stop->mu);
+    if (stop->number == number && !stop->is_held && ts_clock_mono_ns() >= stop->until_ns)
+        go_on(stop);
     bool ended = stop->number != number;
     pthread_mutex_unlock(&stop->mu);
     return ended;
+}
+
+/* Wait for a moment, or until the stop with a number has ended. */
+static void wait_some(struct sto_stop *stop, uint64_t number)
+{
+    int64_t until_ns = ts_clock_mono_ns() + WAIT_MS * 1000000ll;
+    const struct timespec until = {.tv_sec = until_ns / 1000000000, .tv_nsec = until_ns % 1000000000};
+    pthread_mutex_lock(&stop->mu);
+    while (stop->number == number && pthread_cond_timedwait(&stop->stop_cond, &stop->mu, &until) == 0)
+        ;
+    pthread_mutex_unlock(&stop->mu);
 }
 
 /* Wait until the stop with a number has ended. */
 static void wait_for_end(struct sto_writer *writer, uint64_t number)
 {
     struct sto_stop *stop = &writer->e->stop;
-    while (is_owner(writer) && !has_ended(stop, number)) {
-        (void)ts_queue_wait(writer->replies, WAIT_MS);
-        sto_owner__drain(&writer->e->owners[writer->index]);
+    while (!has_ended(stop, number)) {
+        if (is_owner(writer)) {
+            (void)ts_queue_wait(writer->replies, WAIT_MS);
+            sto_owner__drain(&writer->e->owners[writer->index]);
+        } else {
+            wait_some(stop, number);
+        }
     }
-    pthread_mutex_lock(&stop->mu);
-    while (stop->number == number)
-        pthread_cond_wait(&stop->stop_cond, &stop->mu);
-    pthread_mutex_unlock(&stop->mu);
 }
 
 void sto_stop__turn(struct sto_writer *writer)
@@ -161,6 +184,8 @@ static bool all_stop(struct sto_engine *e)
     const struct timespec until = {.tv_sec = until_ns / 1000000000, .tv_nsec = until_ns % 1000000000};
     pthread_mutex_lock(&stop->mu);
     stop->n_stopped = 0;
+    stop->begun = stop->number;
+    stop->until_ns = ts_clock_mono_ns() + STO_STOP_MOST_MS * 1000000ll;
     atomic_store_explicit(&stop->wanted, true, memory_order_release);
     pthread_mutex_unlock(&stop->mu);
     wake(e);
@@ -176,6 +201,7 @@ static bool all_stop(struct sto_engine *e)
 /* The same in a store without threads. */
 static void stop_here(struct sto_engine *e)
 {
+    e->stop.begun = e->stop.number;
     for (unsigned i = 0; i < e->n_owners; i++) {
         sto_writer__send(&e->writers[i]);
         e->writers[i].stop.stopped = true;
@@ -199,20 +225,51 @@ int sto_stop__begin(struct sto_engine *e, int64_t *out_began_ns, struct ts_error
     return ts_error_set(err, TS_EBUSY, "points wait for space on the disk or for memory");
 }
 
+/* Writers of a store without threads go on. */
+static void go_on_here(struct sto_engine *e)
+{
+    e->stop.is_held = false;
+    e->stop.number++;
+    for (unsigned i = 0; i < e->n_owners; i++) {
+        e->writers[i].stop.stopped = false;
+        report_shards(&e->writers[i]);
+    }
+}
+
+bool sto_stop__hold(struct sto_engine *e)
+{
+    struct sto_stop *stop = &e->stop;
+    pthread_mutex_lock(&stop->mu);
+    bool lasts = stop->number == stop->begun;
+    stop->is_held = lasts;
+    pthread_mutex_unlock(&stop->mu);
+    return lasts;
+}
+
+void sto_stop__let(struct sto_engine *e)
+{
+    pthread_mutex_lock(&e->stop.mu);
+    e->stop.is_held = false;
+    pthread_mutex_unlock(&e->stop.mu);
+}
+
 void sto_stop__end(struct sto_engine *e)
 {
     struct sto_stop *stop = &e->stop;
     if (e->opts.pumped) {
-        for (unsigned i = 0; i < e->n_owners; i++) {
-            e->writers[i].stop.stopped = false;
-            report_shards(&e->writers[i]);
-        }
+        if (stop->number == stop->begun)
+            go_on_here(e);
         return;
     }
     pthread_mutex_lock(&stop->mu);
-    atomic_store_explicit(&stop->wanted, false, memory_order_release);
-    stop->number++;
-    pthread_cond_broadcast(&stop->stop_cond);
+    if (stop->number == stop->begun)
+        go_on(stop);
     pthread_mutex_unlock(&stop->mu);
     wake(e);
+}
+
+void sto_stop__expire(struct sto_engine *e)
+{
+    if (e->opts.pumped && !e->stop.is_held && e->writers[0].stop.stopped)
+        go_on_here(e);
 }

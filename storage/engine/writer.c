@@ -390,6 +390,9 @@ static struct sto_batch *open_batch(struct sto_writer *writer, const struct sto_
     unsigned slot = sto_writer_slot(writer, series);
     struct sto_batch *b = writer->open[slot];
     bool refuses = e->opts.read_only || atomic_load_explicit(&e->refuse_code, memory_order_relaxed);
+    if (stream &&
+        atomic_load_explicit(&e->shards_doubt, memory_order_relaxed)) /* set while this thread was stopped */
+        return NULL;
     if (b && b->n && has_room(b, stream, n) && !refuses)
         return b;
     if (b && !refuses)

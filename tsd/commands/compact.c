@@ -221,9 +221,14 @@ static int rebalance_ask(const struct tsd_args *args, unsigned n, struct sto_sha
 static int rebalance_remote(const struct tsd_args *args, unsigned n, struct sto_shards *out,
                             struct ts_buf *why, struct ts_error *err)
 {
-    TS_TRY(rebalance_ask(args, n, out, why, err));
-    for (int i = 0;
-         n && !tsd_args_has(args, "no-wait") && out->n_now != out->n_wanted && !why->n && i < WAIT_TRIES;
+    int rc = rebalance_ask(args, n, out, why, err), i = 0;
+    for (; rc == TS_EBUSY && n && i < WAIT_TRIES; i++) { /* another change is at work */
+        *err = (struct ts_error){0};
+        nanosleep(&(struct timespec){.tv_nsec = WAIT_MS * 1000000l}, NULL);
+        rc = rebalance_ask(args, n, out, why, err);
+    }
+    TS_TRY(rc);
+    for (; n && !tsd_args_has(args, "no-wait") && out->n_now != out->n_wanted && !why->n && i < WAIT_TRIES;
          i++) {
         nanosleep(&(struct timespec){.tv_nsec = WAIT_MS * 1000000l}, NULL);
         TS_TRY(rebalance_ask(args, 0, out, why, err));

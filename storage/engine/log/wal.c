@@ -67,6 +67,7 @@ int sto_wal_set_gen(struct sto_wal *wal, uint64_t gen, struct ts_error *err)
         return 0;
     TS_TRY(sto_wal__close_segment(wal, err));
     wal->name.gen = gen;
+    sto_wal__take_ahead(wal);
     return 0;
 }
 

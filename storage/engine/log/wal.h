@@ -95,6 +95,13 @@ bool sto_wal_prepare(struct sto_wal *wal, uint64_t gen);
 /** The folder was synced after sto_wal_prepare, so the owner may use the file. Called by the thread that
  * prepared it. */
 void sto_wal_prepared(struct sto_wal *wal);
+/** As sto_wal_prepare, but what is prepared for the present generation stays: gen may begin or not. True: sync the folder, then call
+ * sto_wal_ahead_synced. One thread at a time. Blocks: creating a file. */
+bool sto_wal_ahead(struct sto_wal *wal, uint64_t gen);
+/** The folder was synced after sto_wal_ahead. The same thread. */
+void sto_wal_ahead_synced(struct sto_wal *wal);
+/** That generation has begun, or does not begin: remove what is not used. The same thread. Blocks: unlinks a file. */
+void sto_wal_end_ahead(struct sto_wal *wal);
 /** Bytes appended since the start of the run, over all segments: a position to wait for. Any thread. */
 uint64_t sto_wal_written(const struct sto_wal *wal);
 /** Position up to which everything is known to be on disk. Any thread. */

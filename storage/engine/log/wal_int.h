@@ -74,10 +74,14 @@ struct sto_wal {
     unsigned n_retired;         /* under lock */
     struct sto_wal__seg *spare; /* under lock: the prepared segment, NULL = none */
     bool spare_ready;           /* under lock: its directory entry is on disk */
-    uint32_t next_segment;      /* under lock: number of the next segment to be created */
-    bool syncing;               /* under lock: a thread is in fdatasync; only that thread frees retired
+    /* under lock: a segment prepared for a later generation, which the owner exchanges for the spare one when that begins; afterwards the former spare. NULL =
+     * none */
+    struct sto_wal__seg *ahead;
+    bool ahead_ready;      /* under lock: its directory entry is on disk */
+    uint32_t next_segment; /* under lock: number of the next segment to be created */
+    bool syncing;          /* under lock: a thread is in fdatasync; only that thread frees retired
                                  * segments */
-    pthread_t syncer;           /* under lock: that thread, while syncing */
+    pthread_t syncer;      /* under lock: that thread, while syncing */
 
     _Atomic uint64_t written; /* owner adds; release after the write(2), acquire in sync */
     _Atomic uint64_t synced;  /* changed under lock; only grows */
@@ -88,6 +92,8 @@ struct sto_wal {
 /** End the open segment: it joins the retired ones and waits for its sync. Owner only. Blocks only if
  * several wait already. TS_EIO. */
 int sto_wal__close_segment(struct sto_wal *wal, struct ts_error *err);
+/* A generation begins: use the segment that was prepared ahead, if it is of this generation. */
+void sto_wal__take_ahead(struct sto_wal *wal);
 /** Begin the next segment: the prepared one, or a new one (blocks for the sync of the folder). Its header
  * is written with the first records. Owner only. TS_ENOSPC, TS_EMFILE (may be tried again), TS_ELIMIT,
  * TS_EIO. */

@@ -229,6 +229,53 @@ void sto_wal_prepared(struct sto_wal *wal)
     pthread_mutex_unlock(&wal->lock);
 }
 
+/* --- that of a generation which may begin --- */
+
+bool sto_wal_ahead(struct sto_wal *wal, uint64_t gen)
+{
+    struct sto_wal__seg *seg = NULL;
+    sto_wal_end_ahead(wal);
+    pthread_mutex_lock(&wal->lock);
+    bool wants = (wal->seg || wal->spare) && !atomic_load_explicit(&wal->broken, memory_order_relaxed);
+    pthread_mutex_unlock(&wal->lock);
+    if (!wants || segment_make(wal, gen, &seg, NULL) < 0)
+        return false;
+    pthread_mutex_lock(&wal->lock);
+    wal->ahead = seg;
+    wal->ahead_ready = false;
+    pthread_mutex_unlock(&wal->lock);
+    return true;
+}
+
+void sto_wal_ahead_synced(struct sto_wal *wal)
+{
+    pthread_mutex_lock(&wal->lock);
+    wal->ahead_ready = true;
+    pthread_mutex_unlock(&wal->lock);
+}
+
+void sto_wal_end_ahead(struct sto_wal *wal)
+{
+    pthread_mutex_lock(&wal->lock);
+    struct sto_wal__seg *seg = wal->ahead;
+    wal->ahead = NULL;
+    pthread_mutex_unlock(&wal->lock);
+    segment_free(wal, seg, true, NULL);
+}
+
+void sto_wal__take_ahead(struct sto_wal *wal)
+{
+    pthread_mutex_lock(&wal->lock);
+    if (wal->ahead && wal->ahead->name.gen == wal->name.gen) {
+        struct sto_wal__seg *former = wal->spare;
+        wal->spare = wal->ahead;
+        wal->spare_ready = wal->ahead_ready;
+        wal->ahead = former;
+        wal->ahead_ready = false;
+    }
+    pthread_mutex_unlock(&wal->lock);
+}
+
 /* --- positions and sync --- */
 
 uint64_t sto_wal_written(const struct sto_wal *wal)
@@ -305,8 +352,9 @@ int sto_wal__free_segments(struct sto_wal *wal, struct ts_error *err)
         segment_free(wal, seg, seg->is_empty, NULL);
     }
     segment_free(wal, wal->spare, true, NULL);
+    segment_free(wal, wal->ahead, true, NULL);
     rc = segment_free(wal, wal->seg, false, err);
-    wal->retired = wal->spare = wal->seg = NULL;
+    wal->retired = wal->spare = wal->ahead = wal->seg = NULL;
     wal->file = NULL;
     return rc;
 }

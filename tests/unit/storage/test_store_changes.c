@@ -68,7 +68,8 @@ static void *rearrange(void *arg)
                                         .to_ms = first_ms + (k % 30 + 20) * TS_DAY_MS,
                                         .level = STO_LEVEL_LEAST + k % 6};
         expect(sto_compact(st, &spec, &r, &err), &err);
-        expect(sto_rebalance(st, 1u << k % 5, &err), &err);
+        int rc = sto_rebalance(st, 1u << k % 5, &err);
+        expect(rc == TS_EBUSY ? 0 : rc, &err); /* a change is at work */
     }
     return NULL;
 }

@@ -9,8 +9,8 @@
  *
  * The points of such an hour do not change any more but by deletes: writes are refused from the moment on at which they expire. A delete before the
  * snapshot is seen in it. A later one deletes points and rows alike if it names both, which whoever deletes does in this order: points, then, found
- * in a new snapshot, rows. If it finds no rows, they were written after that, and the pass sees the delete when they have been (then it sets no mark, and
- * another one follows).
+ * in a new snapshot, rows. If it finds no rows, they were written after that, and the pass sees the delete when they have been (then it sets no mark for that
+ * series, and another one follows).
  *
  * A series keeps its mark when rules change. Nothing before it is a point again. If its mark was lost (age_marks.h), points of hours before it may have been
  * removed: then a row stays as it is where the points that are left are not more than it knows.

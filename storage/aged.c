@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/xsum.h"
 #include "storage/catalog/catalog.h"
 #include "storage/internal.h"
@@ -34,32 +35,57 @@ static void sum_of(const struct sto_cells *c, double out[STO_AGED_SUMS])
     ts_xsum_release(&x);
 }
 
-/* Summarise the points of one part among all. */
-static void make_part(const struct sto_cells *all, int part, struct sto_cells *tmp, struct sto_aged *out)
+/* Does a point belong to a part? */
+static bool is_of(const struct sto_cells *c, uint32_t i, int part)
 {
-    tmp->n = 0;
-    sto_cells_reserve(tmp, all->n);
-    for (uint32_t i = 0; i < all->n; i++) {
-        bool is_int = sto_meta_kind(all->meta[i]) == TS_NUM_INT;
-        if (is_int != (part == STO_AGED_INTS) ||
-            (!is_int && isnan(ts_num_double(sto_cell_num(all->meta[i], all->m[i])))))
-            continue;
-        tmp->meta[tmp->n] = all->meta[i];
-        tmp->m[tmp->n++] = all->m[i];
+    bool is_int = sto_meta_kind(c->meta[i]) == TS_NUM_INT;
+    return is_int == (part == STO_AGED_INTS) &&
+           (is_int || !isnan(ts_num_double(sto_cell_num(c->meta[i], c->m[i]))));
+}
+
+static void make_of(const struct sto_cells *c, int part, struct sto_aged *out)
+{
+    if (sto_summary_make(c, &out->part[part]) && !out->part[part].has_sum)
+        sum_of(c, out->sum[part]);
+}
+
+/* Summarise n points of one part among all. */
+static void make_part(const struct sto_cells *all, int part, uint32_t n, struct ts_budget *memory,
+                      struct sto_aged *out)
+{
+    struct sto_cells some = {.n = 0};
+    if (n == all->n)
+        make_of(all, part, out);
+    if (n == 0 || n == all->n)
+        return;
+    uint64_t bytes = sto_cells_growth(&some, n);
+    ts_budget_force(memory, bytes);
+    sto_cells_reserve(&some, n);
+    for (uint32_t i = 0; i < all->n; i++)
+        if (is_of(all, i, part)) {
+            some.meta[some.n] = all->meta[i];
+            some.m[some.n++] = all->m[i];
+        }
+    make_of(&some, part, out);
+    sto_cells_release(&some);
+    ts_budget_give(memory, bytes);
+}
+
+bool sto_aged_make_counted(const struct sto_cells *c, struct ts_budget *memory, struct sto_aged *out)
+{
+    memset(out, 0, sizeof *out);
+    for (int part = 0; part < 2; part++) {
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < c->n; i++)
+            n += is_of(c, i, part);
+        make_part(c, part, n, memory, out);
     }
-    out->part[part].n = 0;
-    if (tmp->n && sto_summary_make(tmp, &out->part[part]) && !out->part[part].has_sum)
-        sum_of(tmp, out->sum[part]);
+    return out->part[0].n || out->part[1].n;
 }
 
 bool sto_aged_make(const struct sto_cells *c, struct sto_aged *out)
 {
-    struct sto_cells tmp = {.n = 0};
-    memset(out, 0, sizeof *out);
-    make_part(c, STO_AGED_INTS, &tmp, out);
-    make_part(c, STO_AGED_OTHERS, &tmp, out);
-    sto_cells_release(&tmp);
-    return out->part[0].n || out->part[1].n;
+    return sto_aged_make_counted(c, NULL, out);
 }
 
 /* --- rows --- */

@@ -45,6 +45,9 @@ struct sto_aged {
 };
 /** Summarise sorted points; values that are NaN count as missing. False: there are no others. O(n). */
 bool sto_aged_make(const struct sto_cells *c, struct sto_aged *out);
+struct ts_budget;
+/** The same. A copy of the points, which an hour of integers and others needs, counts in memory, which does not refuse it. */
+bool sto_aged_make_counted(const struct sto_cells *c, struct ts_budget *memory, struct sto_aged *out);
 /** The row of it: cells for an hour of a series. Returns how many, at most STO_AGED_CELLS. {0} says that the hour has no points. */
 size_t sto_aged_row(const struct sto_aged *a, const struct sto_series *series, int32_t hour,
                     struct sto_point *out);

@@ -13,9 +13,15 @@ struct sto_aged_files {
     struct sto_mem *mem; /* rows that are not written yet; owned */
 };
 
+/* rows are written when they take a quarter of the account, within these bounds */
+#define WRITE_MIN_BYTES ((uint64_t)1 << 20)
+#define WRITE_MAX_BYTES ((uint64_t)16 << 20)
+
 static struct sto_mem *new_mem(struct sto_engine *e, uint64_t gen)
 {
-    return sto_mem_new(gen, 0, (struct sto_shard_spread){e->n_groups, 1, 1});
+    struct sto_mem *mem = sto_mem_new(gen, 0, (struct sto_shard_spread){e->n_groups, 1, 1});
+    sto_mem_count_in(mem, &e->merge_budget);
+    return mem;
 }
 
 /* Let the next generation be flushed without ever having been written to. flush_mu held. */
@@ -54,17 +60,16 @@ void sto_aged_files_put(struct sto_aged_files *a, const struct sto_point *points
     sto_mem_apply(a->mem, points, n);
 }
 
-bool sto_aged_files_has(const struct sto_aged_files *a, const struct sto_series *series, int32_t hour)
+struct ts_budget *sto_aged_files_memory(struct sto_engine *e)
 {
-    const struct sto_mem_row *row = sto_mem_rows(a->mem, series);
-    while (row && sto_mem_row_hour(row) != hour)
-        row = sto_mem_row_next(row);
-    return row != NULL;
+    return &e->merge_budget;
 }
 
-size_t sto_aged_files_bytes(const struct sto_aged_files *a)
+bool sto_aged_files_full(const struct sto_aged_files *a)
 {
-    return sto_mem_bytes(a->mem);
+    uint64_t most = ts_budget_most(&a->e->merge_budget) / 4;
+    most = most < WRITE_MIN_BYTES ? WRITE_MIN_BYTES : most > WRITE_MAX_BYTES ? WRITE_MAX_BYTES : most;
+    return sto_mem_bytes(a->mem) >= most;
 }
 
 /* --- writing --- */
@@ -75,6 +80,8 @@ static int write_cuts(const struct sto_aged_files *a, const struct sto_cut *cuts
     struct sto_mem *mems[] = {a->mem};
     struct sto_scan_spec spec = {.from_ms = STO_MIN_TS_MS,
                                  .to_ms = STO_MAX_TS_MS,
+                                 .memory = &a->e->merge_budget,
+                                 .must_go_on = true,
                                  .cut_hour_lo = cuts[0].hour_lo,
                                  .cut_hour_hi = cuts[n - 1].hour_hi};
     struct sto_merge *merge = NULL;
@@ -131,33 +138,22 @@ int sto_aged_files_write(struct sto_aged_files *a, struct ts_error *err)
 
 /* --- deletes --- */
 
-static bool any_of(const struct sto_tomb *tombs, size_t n, uint64_t gen, const roaring_bitmap_t *series,
-                   int64_t before_ms)
-{
-    for (size_t i = 0; i < n; i++)
-        if ((!gen || tombs[i].gen > gen) && tombs[i].from_ms < before_ms &&
-            roaring_bitmap_contains(series, tombs[i].series))
-            return true;
-    return false;
-}
-
-bool sto_aged_files_overtaken(const struct sto_aged_files *a, const roaring_bitmap_t *series,
-                              int64_t before_ms)
+void sto_aged_files_deletes(const struct sto_aged_files *a, void (*each)(void *arg, const struct sto_tomb *t),
+                            void *arg)
 {
     struct sto_version *v = sto_engine_pin(a->e);
-    bool any = false;
-    for (size_t i = 0; !any && i < v->n_mems; i++) {
-        size_t n;
+    for (size_t i = 0, n; i < v->n_mems; i++) {
         const struct sto_tomb *tombs = sto_mem_tombs(v->mems[i], &n);
-        any = sto_mem_gen(v->mems[i]) > a->gen && any_of(tombs, n, 0, series, before_ms);
+        for (size_t k = 0; k < n && sto_mem_gen(v->mems[i]) > a->gen; k++)
+            each(arg, &tombs[k]);
     }
-    for (size_t i = 0; !any && i < v->n_ssts; i++) {
-        size_t n;
+    for (size_t i = 0, n; i < v->n_ssts; i++) {
         const struct sto_tomb *tombs = sto_sst_tombs(v->ssts[i], &n);
-        any = sto_sst_info(v->ssts[i])->gen_hi > a->gen && any_of(tombs, n, a->gen, series, before_ms);
+        for (size_t k = 0; k < n; k++)
+            if (tombs[k].gen > a->gen)
+                each(arg, &tombs[k]);
     }
     sto_engine_unpin(a->e, v);
-    return any;
 }
 
 bool sto_aged_files_stopped(const struct sto_aged_files *a)

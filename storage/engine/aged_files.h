@@ -17,17 +17,17 @@ struct sto_aged_files;
 /** Begin: flush everything that was put so far, and reserve a generation. Take the snapshot that is read afterwards. TS_EBUSY: a hand-over of
  * bulk files leaves no generation; errors of a flush and of the manifest. Blocks. */
 int sto_aged_files_begin(struct sto_engine *e, struct sto_aged_files **out, struct ts_error *err);
-/** Add cells of a row; a row is added once. */
+/** The account of what is held to make them: compaction_memory_bytes. */
+struct ts_budget *sto_aged_files_memory(struct sto_engine *e);
+/** Add cells of a row; a row that is added twice has to be the same. */
 void sto_aged_files_put(struct sto_aged_files *a, const struct sto_point *points, size_t n);
-/** Was this row added since the last sto_aged_files_write? */
-bool sto_aged_files_has(const struct sto_aged_files *a, const struct sto_series *series, int32_t hour);
-/** Bytes that rows take in memory. */
-size_t sto_aged_files_bytes(const struct sto_aged_files *a);
+/** Do the rows take so much memory that they should be written? */
+bool sto_aged_files_full(const struct sto_aged_files *a);
 /** Make what was added part of the store; it is on disk when 0 is returned. Errors of writing files and of the manifest. */
 int sto_aged_files_write(struct sto_aged_files *a, struct ts_error *err);
-/** Has one of these series a delete before a time that is newer than the generation? */
-bool sto_aged_files_overtaken(const struct sto_aged_files *a, const roaring_bitmap_t *series,
-                              int64_t before_ms);
+/** Call each for the deletes that are newer than the generation. */
+void sto_aged_files_deletes(const struct sto_aged_files *a, void (*each)(void *arg, const struct sto_tomb *t),
+                            void *arg);
 /** Is the store closing? Then the caller should end. */
 bool sto_aged_files_stopped(const struct sto_aged_files *a);
 /** Free it; what was not written is lost. NULL is ignored. */

@@ -22,6 +22,8 @@ struct world {
     int64_t points_ms, hours_ms; /* of the rule */
     uint64_t pass_rows;          /* sto_opts.age_pass_rows */
     uint64_t max_series;         /* sto_opts.max_series */
+    uint64_t merge_bytes;        /* sto_opts.merge_memory_bytes */
+    unsigned n_series;           /* of SERIES */
     uint64_t rnd;
 };
 
@@ -31,6 +33,7 @@ static inline struct sto_store *open_aged(struct world *w, struct t_faultfs *f)
     opts.own_threads = false;
     opts.pumped = true;
     opts.age_pass_rows = w->pass_rows;
+    opts.merge_memory_bytes = w->merge_bytes;
     opts.max_series = w->max_series ? w->max_series : opts.max_series;
     return kit_open(&opts);
 }
@@ -69,6 +72,7 @@ static inline void begin(struct world *w, uint64_t seed, int64_t points_h, int64
 {
     char text[64];
     *w = (struct world){.rnd = seed * 2654435761u + 88172645463325252ull,
+                        .n_series = SERIES,
                         .points_ms = points_h * TS_HOUR_MS,
                         .hours_ms = hours_h * TS_HOUR_MS};
     set_clock(w, T0);
@@ -124,7 +128,7 @@ static inline void put(struct world *w, unsigned i, int64_t ts_ms, struct ts_num
 static inline void put_some(struct world *w, unsigned n)
 {
     for (unsigned k = 0; k < n; k++) {
-        unsigned i = (unsigned)rnd(w, SERIES);
+        unsigned i = (unsigned)rnd(w, w->n_series);
         uint64_t span = (uint64_t)(rnd(w, 3) ? 20 * TS_HOUR_MS : w->points_ms);
         put(w, i, w->now_ms - (int64_t)rnd(w, span), value(w, i));
     }
@@ -152,7 +156,7 @@ static inline void delete_from(struct sto_store *st, unsigned i, int64_t from_ms
 
 static inline void delete_some(struct world *w)
 {
-    unsigned i = (unsigned)rnd(w, SERIES);
+    unsigned i = (unsigned)rnd(w, w->n_series);
     int64_t from_ms = w->now_ms - (int64_t)rnd(w, (uint64_t)w->hours_ms), to_ms;
     if (from_ms < cutoff(w) || rnd(w, 2)) {
         from_ms -= ts_floor_mod(from_ms, TS_HOUR_MS);
@@ -207,6 +211,43 @@ static inline void fill_old(struct world *w)
     settle(w, STO_LEVEL_FILES);
     set_clock(w, T0);
     clocks(T0, 1000);
+}
+
+/* Points of a series that are there, be they expired or not. */
+static inline uint64_t n_left(const struct world *w, unsigned i)
+{
+    const struct sto_series *s = series(w->st, i);
+    struct sto_snap *snap = sto_snap_take(w->st);
+    struct sto_scan_spec spec = {.metric = s->metric,
+                                 .series = &s,
+                                 .n_series = 1,
+                                 .from_ms = STO_MIN_TS_MS,
+                                 .to_ms = STO_MAX_TS_MS,
+                                 .aged = true,
+                                 .final = true};
+    struct sto_merge *scan;
+    struct sto_row row;
+    struct ts_error err = {0};
+    uint64_t n = 0;
+    int rc = sto_scan(snap, &spec, &scan, &err);
+    while (rc == 0 && (rc = sto_merge_next(scan, &row, &err)) == 1) {
+        n += row.cells->n;
+        rc = 0;
+    }
+    if (rc < 0)
+        fail_msg("%s", err.text);
+    sto_merge_free(scan);
+    sto_snap_release(snap);
+    return n;
+}
+
+/* How many series have no points left. */
+static inline unsigned n_gone(const struct world *w)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < SERIES; i++)
+        n += n_left(w, i) == 0;
+    return n;
 }
 
 /* --- questions --- */
@@ -268,7 +309,7 @@ static inline void same(struct world *w, const char *m, const char *by, int64_t 
     struct ts_buf a, b;
     ts_buf_init(&a, 0);
     ts_buf_init(&b, 0);
-    with_times = from_ms == all_from_ms;
+    with_times = from_ms == all_from_ms && w->n_series == SERIES; /* and on the range of all points */
     ask(w->st, m, by, from_ms, w->now_ms, w->now_ms, &a);
     ask(w->all, m, by, all_from_ms, w->now_ms, w->now_ms, &b);
     if (a.n != b.n || (a.n && memcmp(a.p, b.p, a.n) != 0)) {

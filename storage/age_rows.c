@@ -1,0 +1,322 @@
+/*
+ * age_rows.c - see age_rows.h.
+ */
+#include "storage/age_rows.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "storage/aged.h"
+#include "storage/engine/aged_files.h"
+#include "storage/store_int.h"
+
+size_t sto_age_rows__most(const struct sto_age_chunk *c, size_t n_left)
+{
+    uint64_t hours = (uint64_t)((c->to_ms - c->from_ms) / TS_HOUR_MS);
+    size_t most = c->keeps || hours >= STO_AGE_CHUNK_HOURS ? 1 : (size_t)(STO_AGE_CHUNK_HOURS / hours);
+    most = most < STO_AGE_CHUNK_MAX ? most : STO_AGE_CHUNK_MAX;
+    return most < n_left ? most : n_left;
+}
+
+void sto_age_rows__init(struct sto_age_rows *r)
+{
+    r->failed = roaring_bitmap_create();
+    ts_buf_init(&r->metric, 0);
+    ts_buf_init(&r->text, 0);
+}
+
+void sto_age_rows__release(struct sto_age_rows *r)
+{
+    if (r->failed)
+        roaring_bitmap_free(r->failed);
+    r->failed = NULL;
+    ts_buf_release(&r->metric);
+    ts_buf_release(&r->text);
+}
+
+/* A chunk that is being written. */
+struct work {
+    struct sto_age_rows *r;
+    const struct sto_age_chunk *c;
+    const struct sto_series **aged; /* [c->n] that of the summaries of each; NULL: there is none; owned */
+    uint8_t *written;               /* a bit for each hour of each series; NULL if it is one; owned */
+    size_t hours;                   /* of each series */
+};
+
+static void fail_series(struct sto_age_rows *r, const struct sto_series *s, const struct ts_error *why)
+{
+    if (roaring_bitmap_is_empty(r->failed))
+        r->why = *why;
+    roaring_bitmap_add(r->failed, s->id);
+}
+
+/* --- writing a row --- */
+
+static int stopped(struct sto_age_rows *r, struct ts_error *err)
+{
+    if (!sto_aged_files_stopped(r->files))
+        return 0;
+    r->ends = true;
+    return ts_error_set(err, TS_ECANCELLED, "the store is closing");
+}
+
+static int put_row(struct sto_age_rows *r, const struct sto_aged *a, const struct sto_series *aged,
+                   int32_t hour, struct ts_error *err)
+{
+    struct sto_point cells[STO_AGED_CELLS];
+    sto_aged_files_put(r->files, cells, sto_aged_row(a, aged, hour, cells));
+    r->n_rows++;
+    int rc = sto_aged_files_full(r->files) ? sto_aged_files_write(r->files, err) : 0;
+    r->ends |= rc < 0;
+    return rc;
+}
+
+static int put_gone(struct sto_age_rows *r, const struct sto_series *aged, int32_t hour, struct ts_error *err)
+{
+    return put_row(r, &(struct sto_aged){.sum = {{0}}}, aged, hour, err);
+}
+
+/* Create the series of the summaries of a series. */
+static int make_series(struct sto_age_rows *r, const struct sto_series *s, const struct sto_series **out,
+                       struct ts_error *err)
+{
+    const struct sto_series *made;
+    sto_aged_metric_name(r->st->catalog, s->metric, &r->metric);
+    TS_TRY(sto_series_resolve_like(r->st->catalog, ts_buf_get(&r->metric), s, &r->text, &made, err));
+    if (made->n_tags != s->n_tags || memcmp(made->tags, s->tags, s->n_tags * sizeof *s->tags) != 0)
+        return ts_error_set(err, TS_EBUSY, "a tag of the series is being renamed");
+    *out = made;
+    return 0;
+}
+
+/* Write a summary of the series at pos, unless a former row knows as many points. */
+static int write_summary(struct work *w, size_t pos, int32_t hour, const struct sto_aged *a, uint64_t known,
+                         struct ts_error *err)
+{
+    struct sto_age_rows *r = w->r;
+    struct ts_error why = {0};
+    if (known >= (uint64_t)a->part[0].n + a->part[1].n)
+        return 0;
+    if (!w->aged[pos] && make_series(r, w->c->series[pos], &w->aged[pos], &why) < 0) {
+        fail_series(r, w->c->series[pos], &why);
+        return 0;
+    }
+    if (w->written) {
+        size_t bit = pos * w->hours + (size_t)(hour - sto_hour(w->c->from_ms));
+        w->written[bit / 8] |= (uint8_t)(1u << bit % 8);
+    }
+    return put_row(r, a, w->aged[pos], hour, err);
+}
+
+/* Write the summary of the points of an hour. */
+static int write_hour(struct work *w, const struct sto_row *row, uint64_t known, struct ts_error *err)
+{
+    struct sto_aged a;
+    TS_TRY(stopped(w->r, err));
+    if (roaring_bitmap_contains(w->r->failed, w->c->series[row->pos]->id) ||
+        !sto_aged_make_counted(row->cells, w->r->memory, &a))
+        return 0;
+    return write_summary(w, row->pos, row->key.hour, &a, known, err);
+}
+
+static int scan_begin(const struct work *w, const struct sto_series *const *series, size_t n,
+                      struct sto_merge **out, struct ts_error *err)
+{
+    struct sto_scan_spec spec = {.metric = series[0]->metric,
+                                 .series = series,
+                                 .n_series = n,
+                                 .from_ms = w->c->from_ms,
+                                 .to_ms = w->c->to_ms - 1,
+                                 .aged = true,
+                                 .final = true,
+                                 .memory = w->r->memory,
+                                 .must_go_on = true};
+    return sto_scan(w->r->snap, &spec, out, err);
+}
+
+/* --- one series --- */
+
+/* The rows that former passes have written of a series. */
+struct former {
+    struct sto_merge *scan; /* owned; NULL: there are none */
+    struct sto_row row;     /* the present one */
+    bool more;              /* there is one */
+};
+
+static int former_next(struct former *f, struct ts_error *err)
+{
+    int rc = sto_merge_next(f->scan, &f->row, err);
+    f->more = rc == 1;
+    return rc < 0 ? rc : 0;
+}
+
+static int former_begin(struct work *w, struct former *f, struct ts_error *err)
+{
+    *f = (struct former){.scan = NULL};
+    if (!w->aged[0])
+        return 0;
+    TS_TRY(scan_begin(w, w->aged, 1, &f->scan, err));
+    return former_next(f, err);
+}
+
+/* Go on to the row of an hour. The hours between have no points. */
+static int former_until(struct work *w, struct former *f, int32_t hour, struct ts_error *err)
+{
+    while (f->more && f->row.key.hour < hour) {
+        TS_TRY(stopped(w->r, err));
+        if (!w->c->keeps)
+            TS_TRY(put_gone(w->r, w->aged[0], f->row.key.hour, err));
+        TS_TRY(former_next(f, err));
+    }
+    return 0;
+}
+
+/* How many points the former row of an hour knows of, if that counts. */
+static uint64_t former_points(const struct work *w, const struct former *f, int32_t hour)
+{
+    struct sto_aged a;
+    if (!w->c->keeps || !f->more || f->row.key.hour != hour || !sto_aged_read(f->row.cells, &a))
+        return 0;
+    return (uint64_t)a.part[0].n + a.part[1].n;
+}
+
+static int one_hour(struct work *w, struct former *f, const struct sto_row *row, struct ts_error *err)
+{
+    int32_t hour = row->key.hour;
+    TS_TRY(former_until(w, f, hour, err));
+    TS_TRY(write_hour(w, row, former_points(w, f, hour), err));
+    return f->more && f->row.key.hour == hour ? former_next(f, err) : 0;
+}
+
+static int write_one(struct work *w, struct ts_error *err)
+{
+    struct sto_merge *scan = NULL;
+    struct former f;
+    struct sto_row row;
+    int rc = former_begin(w, &f, err);
+    if (rc == 0)
+        rc = scan_begin(w, w->c->series, 1, &scan, err);
+    while (rc == 0 && (rc = sto_merge_next(scan, &row, err)) == 1)
+        rc = one_hour(w, &f, &row, err);
+    if (rc == 0)
+        rc = former_until(w, &f, INT32_MAX, err);
+    sto_merge_free(scan);
+    sto_merge_free(f.scan);
+    return rc;
+}
+
+/* --- several series --- */
+
+static int write_points(struct work *w, struct ts_error *err)
+{
+    struct sto_merge *scan;
+    struct sto_row row;
+    TS_TRY(scan_begin(w, w->c->series, w->c->n, &scan, err));
+    int rc = 0;
+    while (rc == 0 && (rc = sto_merge_next(scan, &row, err)) == 1)
+        rc = write_hour(w, &row, 0, err);
+    sto_merge_free(scan);
+    return rc;
+}
+
+/* A series of summaries, and its place in the chunk. */
+struct old {
+    const struct sto_series *series;
+    size_t pos;
+};
+
+static int cmp_old(const void *a, const void *b)
+{
+    uint32_t x = ((const struct old *)a)->series->id, y = ((const struct old *)b)->series->id;
+    return x < y ? -1 : x > y;
+}
+
+static int write_gone_of(struct work *w, const struct old *old, const struct sto_series *const *series,
+                         size_t n, struct ts_error *err)
+{
+    struct sto_merge *scan;
+    struct sto_row row;
+    TS_TRY(scan_begin(w, series, n, &scan, err));
+    int rc = 0;
+    while (rc == 0 && (rc = sto_merge_next(scan, &row, err)) == 1) {
+        size_t bit = old[row.pos].pos * w->hours + (size_t)(row.key.hour - sto_hour(w->c->from_ms));
+        rc = stopped(w->r, err);
+        if (rc == 0 && !(w->written[bit / 8] & 1u << bit % 8))
+            rc = put_gone(w->r, series[row.pos], row.key.hour, err);
+    }
+    sto_merge_free(scan);
+    return rc;
+}
+
+/* Rows that a former pass has written of hours that have no points any more say so. */
+static int write_gone(struct work *w, struct ts_error *err)
+{
+    struct old *old = ts_xcalloc(w->c->n, sizeof *old);
+    const struct sto_series **series = ts_xcalloc(w->c->n, sizeof(*series));
+    size_t n = 0;
+    for (size_t i = 0; i < w->c->n; i++)
+        if (w->aged[i] && !roaring_bitmap_contains(w->r->failed, w->c->series[i]->id))
+            old[n++] = (struct old){w->aged[i], i};
+    qsort(old, n, sizeof *old, cmp_old);
+    for (size_t i = 0; i < n; i++)
+        series[i] = old[i].series;
+    int rc = n ? write_gone_of(w, old, series, n, err) : 0;
+    ts_free(series);
+    ts_free(old);
+    return rc;
+}
+
+/* --- a chunk --- */
+
+/* Bytes that a chunk takes beside its scans. */
+static uint64_t work_bytes(const struct sto_age_chunk *c, size_t hours)
+{
+    return c->n * (2 * sizeof(struct sto_series *) + sizeof(struct old)) +
+           (c->n > 1 ? c->n * hours / 8 + 1 : 0);
+}
+
+static int write_work(struct sto_age_rows *r, const struct sto_age_chunk *c, struct ts_error *err)
+{
+    struct work w = {.r = r, .c = c, .hours = (size_t)((c->to_ms - c->from_ms) / TS_HOUR_MS)};
+    uint64_t bytes = work_bytes(c, w.hours);
+    TS_TRY(ts_budget_take(r->memory, bytes, err));
+    w.aged = ts_xcalloc(c->n, sizeof(*w.aged));
+    w.written = c->n > 1 ? ts_xcalloc(c->n * w.hours / 8 + 1, 1) : NULL;
+    uint32_t metric = sto_snap_aged_metric(r->snap, c->series[0]->metric);
+    for (size_t i = 0; i < c->n; i++)
+        w.aged[i] = sto_snap_aged_series(r->snap, metric, c->series[i]);
+    int rc = c->n == 1 ? write_one(&w, err) : write_points(&w, err);
+    if (rc == 0 && c->n > 1)
+        rc = write_gone(&w, err);
+    ts_free(w.written);
+    ts_free(w.aged);
+    ts_budget_give(r->memory, bytes);
+    return rc;
+}
+
+int sto_age_rows__write(struct sto_age_rows *r, const struct sto_age_chunk *c, struct ts_error *err)
+{
+    struct ts_error why = {0};
+    uint64_t n_rows = r->n_rows;
+    TS_TRY(stopped(r, err));
+    if (sto_uid_deleted(sto_uid_name(r->st->catalog, STO_UID_METRIC, c->series[0]->metric)))
+        return 0;
+    int rc = write_work(r, c, &why);
+    struct sto_age_chunk one = *c;
+    one.n = 1;
+    if (rc < 0 && !r->ends && c->n == 1) {
+        fail_series(r, c->series[0], &why);
+        rc = 0;
+    } else if (rc < 0 &&
+               !r->ends) { /* find out which series it is; a row that is written twice is the same */
+        rc = 0;
+        r->n_rows = n_rows;
+        for (size_t i = 0; i < c->n && rc == 0; i++) {
+            one.series = c->series + i;
+            rc = sto_age_rows__write(r, &one, &why);
+        }
+    }
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}

@@ -527,9 +527,13 @@ static void look_at_rules(struct sto_fsck *k)
     ts_free(path);
     sto_floors_unref(floors);
     path = ts_fs_join(k->opts.dir, STO_AGED_NAME);
-    if (sto_floors_read_from(k->fs, k->opts.dir, STO_AGED_NAME, &floors, &why) < 0)
-        sto_fsck__find(k, STO_FIND_DAMAGE, path, UINT64_MAX, "%s: the daemon finds out again what it had",
-                       why.text);
+    if (sto_floors_read_from(k->fs, k->opts.dir, STO_AGED_NAME, &floors, &why) < 0) {
+        sto_fsck__find(
+            k, STO_FIND_DAMAGE, path, UINT64_MAX,
+            "%s: summaries of hours are in no answer until the daemon has found out again what it had",
+            why.text);
+        k->bad_aged = why.code == TS_ECORRUPT;
+    }
     ts_free(path);
     path = ts_fs_join(k->opts.dir, STO_QUOTA_NAME);
     struct sto_quota_file quota;

@@ -60,7 +60,7 @@ struct sto_fsck {
     uint64_t cutoff_gen;         /* of generations below this one, were removed by retention; 0 = not known */
     bool bad_retention;          /* DIR/RETENTION is damaged */
     bool bad_rules, bad_floors;  /* so are DIR/RULES, DIR/FLOORS, */
-    bool bad_quota;              /* and DIR/QUOTA */
+    bool bad_quota, bad_aged;    /* DIR/QUOTA, and DIR/AGED */
     struct sto_unfinished merge; /* an interrupted merge; owned */
     bool has_merge, bad_merge;   /* its record can be read; its record is damaged or can't be read */
     bool unread_merge;           /* its record can't be read */

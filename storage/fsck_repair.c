@@ -22,6 +22,7 @@
 #include "storage/engine/once_all.h"
 #include "storage/engine/retention.h"
 #include "storage/engine/files/sst_format.h"
+#include "storage/age_marks.h"
 #include "storage/floors.h"
 #include "storage/fsck_int.h"
 #include "storage/quota.h"
@@ -544,6 +545,8 @@ int sto_fsck__repair(struct sto_fsck *k, struct ts_error *err)
         rc = move_aside(k, STO_FLOORS_NAME, err);
     if (rc == 0 && k->bad_quota)
         rc = move_aside(k, STO_QUOTA_NAME, err);
+    if (rc == 0 && k->bad_aged)
+        rc = move_aside(k, STO_AGED_NAME, err);
     if (rc == 0 && wal)
         rc = drop_segments(k, e.flushed_gen, err);
     for (size_t i = 0; i < s.n; i++)

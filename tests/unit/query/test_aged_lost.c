@@ -3,6 +3,8 @@
  */
 #include "tests/unit/query/aged_kit.h"
 
+#include "storage/fsck.h"
+
 #define RULE    "m* points=30h hours=120h" /* of the kit */
 #define RULE_H0 "m* host=h0 points=30h hours=120h"
 
@@ -24,6 +26,23 @@ static void lose(struct world *w, bool damaged)
     w->st = open_aged(w, w->f);
 }
 
+/* A repair sets it aside. */
+static void repair(struct world *w)
+{
+    struct ts_error err = {0};
+    struct sto_fsck_result result;
+    struct sto_fsck_opts opts = {.fs = t_faultfs_fs(w->f), .dir = "/db", .repair = true};
+    size_t n;
+    kit_close(w->st);
+    assert_true(t_faultfs_flip(w->f, "/db/AGED", 20, 1));
+    assert_int_equal(sto_fsck(&opts, &result, &err), 0);
+    assert_int_equal(result.n_damage, 1);
+    assert_null(t_faultfs_get(w->f, "/db/AGED", &n));
+    assert_int_equal(sto_fsck(&opts, &result, &err), 0);
+    assert_int_equal(result.n_damage, 0);
+    w->st = open_aged(w, w->f);
+}
+
 static void change(struct world *w, const char *remove, const char *add)
 {
     if (remove)
@@ -35,10 +54,13 @@ static void change(struct world *w, const char *remove, const char *add)
 static void test_aged_lost__marks_are_found_again(void **state)
 {
     (void)state;
-    for (int damaged = 0; damaged < 2; damaged++) {
+    for (int how = 0; how < 3; how++) {
         struct world w;
         begin_old(&w, 3);
-        lose(&w, damaged);
+        if (how == 2)
+            repair(&w);
+        else
+            lose(&w, how == 1);
         pump(&w);
         check(&w, "marks were lost");
         end(&w);

@@ -122,6 +122,7 @@ int tsd_delete_run(struct tsd_job *job, struct tsd_deleted *what, struct ts_erro
     TS_TRY(tsd_deleted_find(what, req->d->store, tsd_job_limit(job), err));
     if (what->dry || !what->n)
         return 0;
+    size_t n_found = what->n; /* without summaries of hours */
     struct delete d = {.targets = what->targets, .n = what->n};
     pthread_mutex_init(&d.mu, NULL);
     pthread_cond_init(&d.cond, NULL);
@@ -138,7 +139,7 @@ int tsd_delete_run(struct tsd_job *job, struct tsd_deleted *what, struct ts_erro
     pthread_mutex_destroy(&d.mu);
     if (rc == 0)
         ts_log(TS_LOG_INFO, "deleted %llu points of %zu series, %lld ms to %lld ms",
-               (unsigned long long)tsd_deleted_sum(what), d.n, (long long)d.targets[0].from_ms,
+               (unsigned long long)tsd_deleted_sum(what), n_found, (long long)d.targets[0].from_ms,
                (long long)d.targets[0].to_ms);
     return rc;
 }

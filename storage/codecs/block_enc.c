@@ -45,6 +45,11 @@ void sto_enc_set_level(struct sto_enc *e, unsigned level)
     e->zip.level = (uint8_t)level;
 }
 
+struct sto_zip *sto_enc__zip(struct sto_enc *e)
+{
+    return &e->zip;
+}
+
 size_t sto_enc_level_bytes(unsigned level)
 {
     return sto_zip__level_bytes((uint8_t)level);

@@ -52,7 +52,8 @@ struct sto_sums_enc {
     uint32_t n;                       /* its rows */
     struct sto_plan plan;             /* of the column being stored */
     struct sto_pack pack;             /* columns */
-    struct sto_zip zip;               /* compresses it */
+    struct sto_zip own;               /* contexts for it, unless they are shared */
+    struct sto_zip *zip;              /* compresses it: own, or borrowed (sto_sums_enc_share) */
     struct ts_buf out;                /* the finished block */
 };
 
@@ -81,12 +82,14 @@ static struct ts_spare spares;
 
 struct sto_sums_enc *sto_sums_enc_new(void)
 {
-    return ts_xcalloc(1, sizeof(struct sto_sums_enc));
+    struct sto_sums_enc *e = ts_xcalloc(1, sizeof(struct sto_sums_enc));
+    e->zip = &e->own;
+    return e;
 }
 
-void sto_sums_enc_set_level(struct sto_sums_enc *e, unsigned level)
+void sto_sums_enc_share(struct sto_sums_enc *e, struct sto_enc *points)
 {
-    e->zip.level = (uint8_t)level;
+    e->zip = sto_enc__zip(points);
 }
 
 void sto_sums_enc_free(struct sto_sums_enc *e)
@@ -95,7 +98,7 @@ void sto_sums_enc_free(struct sto_sums_enc *e)
         return;
     sto_plan__release(&e->plan);
     sto_pack__release(&e->pack);
-    sto_zip__release(&e->zip);
+    sto_zip__release(&e->own);
     ts_buf_release(&e->out);
     ts_free(e);
 }
@@ -224,7 +227,7 @@ struct ts_slice sto_sums_enc_finish(struct sto_sums_enc *e)
         sto_pack__put(&e->pack, e->plan.res, n_res, &s);
         sto_seq__put(&e->out, &s);
     }
-    sto_pack__finish(&e->pack, &e->zip, &e->out);
+    sto_pack__finish(&e->pack, e->zip, &e->out);
     if (e->out.failed)
         TS_BUG("no memory for a block of summaries");
     ts_st32(e->out.p, ts_crc32c(0, e->out.p + 4, e->out.n - 4));

@@ -23,10 +23,12 @@
 
 /* --- writing --- */
 struct sto_sums_enc;
+struct sto_enc;
 /** Encoder with no open block. */
 struct sto_sums_enc *sto_sums_enc_new(void);
-/** As sto_enc_set_level. */
-void sto_sums_enc_set_level(struct sto_sums_enc *e, unsigned level);
+/** Compress with the contexts, and so with the level, of an encoder of points: one of a pair of files that one thread writes. It must outlive e.
+ * Before the first block. */
+void sto_sums_enc_share(struct sto_sums_enc *e, struct sto_enc *points);
 /** Free the object. NULL is ignored. */
 void sto_sums_enc_free(struct sto_sums_enc *e);
 /** Add a row; requires sto_sums_enc_rows < STO_SUMS_ROWS. sum NULL: the row has no summary. exp: largest

@@ -18,6 +18,7 @@
 #define MATCH_LEVEL 3
 #define WINDOW_LOG                                                                                           \
     18 /* of levels that are set: no stream of a block is much longer, and tables of zstd stay small */
+#define SMALL_LOG   14        /* of streams with the parameters of the shortest ones */
 #define NO_MATCHES  (1 << 17) /* step of the match finder: larger than any stream */
 #define PROBE_STEP  8u
 #define PROBE_SLOTS 512u /* the top nine bits of a hash */
@@ -97,10 +98,17 @@ static bool has_repeats(const uint8_t *src, size_t n)
 
 size_t sto_zip__level_bytes(uint8_t level)
 {
-    ZSTD_compressionParameters p = ZSTD_getCParams(level ? level : MATCH_LEVEL, 0, 0);
-    p.windowLog = WINDOW_LOG;
-    p = ZSTD_adjustCParams(p, 1ull << WINDOW_LOG, 0);
-    return ZSTD_estimateCCtxSize_usingCParams(p) + ZSTD_estimateCCtxSize(1);
+    size_t most = 0;
+    for (unsigned log = SMALL_LOG; log <= WINDOW_LOG + 1;
+         log++) { /* parameters depend on the length of a stream */
+        ZSTD_compressionParameters p = ZSTD_getCParams(level ? level : MATCH_LEVEL, 1ull << log, 0);
+        p.windowLog = p.windowLog < WINDOW_LOG ? p.windowLog : WINDOW_LOG;
+        size_t n = ZSTD_estimateCCtxSize_usingCParams(ZSTD_adjustCParams(p, 1ull << log, 0));
+        most = n > most ? n : most;
+    }
+    ZSTD_compressionParameters literals = ZSTD_getCParams(1, 0, 0);
+    literals.hashLog = ZSTD_HASHLOG_MIN;
+    return most + ZSTD_estimateCCtxSize_usingCParams(literals);
 }
 
 static void reserve_tmp(struct sto_zip *z, size_t n)

@@ -45,4 +45,8 @@ size_t sto_zip__level_bytes(uint8_t level);
 int sto_zip__read(struct sto_zip *z, struct sto_dec_memory *memory, const uint8_t *src, size_t n_src,
                   uint8_t *dst, size_t n);
 
+struct sto_enc;
+/** The contexts of an encoder of points (codec.h), borrowed while it lives. */
+struct sto_zip *sto_enc__zip(struct sto_enc *e);
+
 #endif

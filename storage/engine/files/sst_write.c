@@ -125,8 +125,8 @@ static void writer_free(struct sto_sst_writer *w)
 {
     release_file(&w->t);
     release_file(&w->s);
+    sto_sums_enc_free(w->sums); /* first: it borrows the contexts of enc */
     sto_enc_free(w->enc);
-    sto_sums_enc_free(w->sums);
     ts_free(w->tombs);
     if (w->series)
         roaring_bitmap_free(w->series);
@@ -164,6 +164,7 @@ int sto_sst_writer_new(const struct ts_fs *fs, const char *dir, uint64_t file_no
     w->s.path = sto_sst__path(dir, file_no, STO_SST_KIND_SUMS);
     w->enc = sto_enc_new();
     w->sums = sto_sums_enc_new();
+    sto_sums_enc_share(w->sums, w->enc);
     w->series = roaring_bitmap_create();
     if (!w->series)
         TS_BUG("no memory for a bitmap");
@@ -191,7 +192,6 @@ int sto_sst_writer_set_level(struct sto_sst_writer *w, unsigned level, struct ts
     w->level = level;
     w->times = level >= STO_LEVEL_BIG ? STO_BLOCK_TIMES : 1;
     sto_enc_set_level(w->enc, level);
-    sto_sums_enc_set_level(w->sums, level);
     struct out_file *files[2] = {&w->t, &w->s};
     for (int i = 0; i < 2; i++) { /* the header tells the version; it is still in the buffer */
         ts_buf_clear(&files[i]->buf);
@@ -203,7 +203,7 @@ int sto_sst_writer_set_level(struct sto_sst_writer *w, unsigned level, struct ts
 
 size_t sto_sst_writer_level_bytes(unsigned level)
 {
-    return level ? 2 * sto_enc_level_bytes(level) : 0; /* points and summaries */
+    return level ? sto_enc_level_bytes(level) : 0; /* summaries use the contexts of points */
 }
 
 /* Are the rows of this metric so short that summaries save nothing? */

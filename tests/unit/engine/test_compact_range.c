@@ -218,6 +218,11 @@ static void test_compact_range__memory_of_a_level_is_counted(void **state)
     assert_int_equal(stat_of(e, "merges.bytes"), 0);
     fill_day(e, 0);
     assert_int_equal(close_rc(e, f), 0);
+    /* the default of compaction_memory_bytes with a memory_limit of 128M is 4 MiB, which the default of tsd compact fits */
+    e = open_at(f, t_later, 4u << 20);
+    assert_int_equal(compact(e, 0, 0, 9, &r, &err), 0);
+    assert_true(n_files_of(e, 9) > 0);
+    assert_int_equal(close_rc(e, f), 0);
     e = open_at(f, t_later, sto_sst_writer_level_bytes(19) - 1);
     assert_int_equal(compact(e, 0, 0, 19, &r, &err), TS_ELIMIT);
     assert_non_null(strstr(err.text, "compaction_memory_bytes"));

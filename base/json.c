@@ -329,9 +329,15 @@ int ts_json_load(struct ts_slice text, json_t **out, struct ts_error *err)
 {
     json_error_t why;
     *out = NULL;
-    uint64_t n_bytes = 0;
+    uint64_t n_bytes = 0, most;
     TS_TRY(json_check_size(text, &n_bytes, err));
-    if (ts_json__begin(n_bytes) < 0)
+    int rc = ts_json__begin(n_bytes, &most);
+    if (rc == TS_ELIMIT)
+        return ts_error_set(err, rc,
+                            "The values in %zu bytes of JSON need up to %llu bytes of memory, and "
+                            "http_body_total_bytes leaves one request %llu: send it in parts",
+                            text.n, (unsigned long long)n_bytes, (unsigned long long)most);
+    if (rc < 0)
         return ts_json_no_memory(text.n, err);
     *out = json_loadb(text.n ? text.p : "", text.n, JSON_DECODE_ANY, &why);
     ts_json__end();

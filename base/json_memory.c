@@ -36,11 +36,15 @@ static int take(uint64_t n_bytes)
     return TS_ELIMIT;
 }
 
-int ts_json__begin(uint64_t n_bytes)
+int ts_json__begin(uint64_t n_bytes, uint64_t *out_most)
 {
+    *out_most = UINT64_MAX;
     if (!account)
         return 0;
-    TS_TRY(take(n_bytes));
+    if (account->limit_bytes)
+        *out_most = account->limit_bytes - (is_large ? account->limit_bytes / SMALL_PART : 0);
+    if (take(n_bytes) < 0)
+        return n_bytes > *out_most ? TS_ELIMIT : TS_ENOMEM;
     n_left = n_bytes;
     loads = true;
     return 0;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The limit of the process on a real daemon with memory_limit = 512M: accounts are shown, the sum of uploads is bounded, calm clients go on."""
+import gzip
 import http.client
 import os
 import socket
@@ -74,6 +75,20 @@ def uploads(d):
     print("memory_limit: 40 uploads of 7 MiB, %d refused, resident at most %d MiB" % (got["refusedPerAddress"], resident(d) >> 20))
 
 
+def send_body(d, body, headers):
+    """(status, text) of a put; the daemon may answer before it has read all of it."""
+    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=300)
+    try:
+        c.request("POST", "/api/put", body, {"Content-Type": "application/json", **headers}, encode_chunked="Transfer-Encoding" in headers)
+    except OSError:
+        pass
+    try:
+        r = c.getresponse()
+        return r.status, r.read()
+    finally:
+        c.close()
+
+
 def json_trees(d):
     """A tree takes many times the text."""
     d.keys["http_body_total_bytes"] = "6M"
@@ -82,7 +97,13 @@ def json_trees(d):
     c.request("POST", "/api/query", b'{"start":1,"queries":[' + b",".join([b"{}"] * 100000) + b"]}", {"Content-Type": "application/json"})
     r = c.getresponse()
     text = r.read()
-    check("a tree above the account is refused", r.status == 503 and b"http_body_total_bytes" in text, (r.status, text))
+    check("a tree above the account is refused", r.status == 413 and b"http_body_total_bytes" in text, (r.status, text))
+    for name, body, headers in (("sized", b" " * BODY, {}), ("in chunks", iter([b" " * (BODY // 8)] * 8), {"Transfer-Encoding": "chunked"}),
+                                ("packed", gzip.compress(os.urandom(BODY // 9).hex().encode() * 4), {"Content-Encoding": "gzip"})):
+        status, text = send_body(d, body, headers)
+        check("a body that never fits, " + name, status == 413 and b"http_body_total_bytes" in text, (status, text))
+    status, text = send_body(d, b" " * (3 * MIB) + b"{}", {})  # fits, though the next power of two would not
+    check("a body that fits alone", status == 400, (status, text))
     until("and freed", lambda: accounts(d)["json"]["usedBytes"] == 0)
     check("small ones are taken", ask(d, "POST", "/api/query", {"start": T0, "queries": [{"metric": "calm", "aggregator": "sum"}]})[0] == 200)
 

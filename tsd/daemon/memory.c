@@ -307,17 +307,24 @@ static const struct ts_budget *memory_largest(const struct tsd_memory *m)
     return most;
 }
 
-int tsd_memory_no_body(struct tsd_memory *m, const struct ts_budget *account, struct ts_error *err)
+int tsd_memory_no_body(struct tsd_memory *m, const struct ts_budget *account, uint64_t n_bytes,
+                       struct ts_error *err)
 {
     const struct ts_budget *bodies = &m->accounts[TSD_MEM_BODIES], *process = &m->accounts[TSD_MEM_PROCESS];
+    uint64_t most = ts_budget_most(account);
+    if (n_bytes > most)
+        return ts_error_set(err, TS_ELIMIT,
+                            "The body of the request needs at least %llu bytes of memory, and "
+                            "http_body_total_bytes leaves one client %llu: send it in parts",
+                            (unsigned long long)n_bytes, (unsigned long long)most);
     uint64_t room = ts_budget_room(account), used = atomic_load(&bodies->used_bytes);
     uint64_t reserve = used < bodies->reserved_bytes ? bodies->reserved_bytes - used : 0;
     if (room >= ts_budget_room(process) + reserve) {
-        const struct ts_budget *most = memory_largest(m);
+        const struct ts_budget *largest = memory_largest(m);
         return ts_error_set(err, TS_ENOMEM,
                             "Not enough memory for the body of the request: memory_limit is used up, most of "
                             "it by the account \"%s\" (%s): try again later",
-                            most->name, most->key);
+                            largest->name, largest->key);
     }
     return ts_error_set(
         err, TS_ENOMEM,

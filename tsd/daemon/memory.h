@@ -117,13 +117,15 @@ void tsd_memory_shares_init(struct tsd_memory *m, struct tsd_memory_shares *shar
 struct ts_budget *tsd_memory_share(struct tsd_memory *m, struct tsd_memory_shares *shares,
                                    enum tsd_shared account);
 /**
- * Say why there is no memory for the body of a request: the client's share, the account of all bodies, or the
- * memory of the process is used up, and in the last case by what.
+ * Say why there is no memory for the body of a request: it needs more than one client can ever have, or the client's share, the account of
+ * all bodies, or the memory of the process is used up, and in the last case by what.
  *
  * @param account  the one that refused: an account of TSD_SHARED_BODIES
- * @return TS_ENOMEM, always
+ * @param n_bytes  memory that the body needs at least
+ * @return TS_ELIMIT: it never fits; TS_ENOMEM: it may fit later
  */
-int tsd_memory_no_body(struct tsd_memory *m, const struct ts_budget *account, struct ts_error *err);
+int tsd_memory_no_body(struct tsd_memory *m, const struct ts_budget *account, uint64_t n_bytes,
+                       struct ts_error *err);
 /** Update the measured accounts. Called about once a second by one thread. cache_bytes: texts of series of
  * all workers. */
 void tsd_memory_look(struct tsd_memory *m, struct sto_store *store, uint64_t cache_bytes);

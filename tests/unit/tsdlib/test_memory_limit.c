@@ -175,14 +175,18 @@ static void test_memory_limit__bodies_have_a_reserve(void **state)
     assert_int_equal(ts_budget_take(bodies, 2 * MIB, NULL), TS_ELIMIT);
     assert_int_equal(atomic_load(&bodies->n_refused), 0);
     assert_int_equal(atomic_load(&m.accounts[TSD_MEM_PROCESS].n_refused), 1);
-    assert_int_equal(tsd_memory_no_body(&m, bodies, &err), TS_ENOMEM);
+    assert_int_equal(tsd_memory_no_body(&m, bodies, 2 * MIB, &err), TS_ENOMEM);
     assert_non_null(strstr(err.text, "query_total_bytes"));
     assert_non_null(strstr(err.text, "memory_limit"));
     ts_budget_give_all(queries);
     while (ts_budget_take(bodies, 4096, NULL) == 0)
         ;
-    assert_int_equal(tsd_memory_no_body(&m, bodies, &err), TS_ENOMEM);
+    assert_int_equal(tsd_memory_no_body(&m, bodies, 4096, &err), TS_ENOMEM);
     assert_non_null(strstr(err.text, "(http_body_total_bytes)"));
+    assert_int_equal(tsd_memory_no_body(&m, bodies, bodies->limit_bytes, &err), TS_ENOMEM);
+    assert_int_equal(tsd_memory_no_body(&m, bodies, bodies->limit_bytes + 1, &err),
+                     TS_ELIMIT); /* never fits */
+    assert_non_null(strstr(err.text, "http_body_total_bytes"));
     struct tsd_settings wide = {.memory_limit_bytes = 64 * MIB, .query_total_bytes = 1024 * MIB};
     tsd_memory_defaults(&wide); /* what is reserved is bounded, whatever a limit says */
     tsd_memory_init(&m, &wide);
@@ -251,7 +255,7 @@ static size_t load_growing(const char *begin, const char *fill, const char *end,
         int rc = ts_json_load(ts_buf_get(&b), &tree, &err);
         ts_buf_release(&b);
         n_loaded += rc == 0;
-        *out_refused += rc == TS_ENOMEM;
+        *out_refused += rc == TS_ELIMIT && strstr(err.text, "http_body_total_bytes"); /* it never fits */
         json_t *text = json_object_get(tree, "a");
         if (json_is_string(text))
             assert_int_equal(json_string_length(text), n * strlen(fill));

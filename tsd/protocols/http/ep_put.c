@@ -121,7 +121,7 @@ static int rollup_point(struct tsd_put_call *put, const struct tsd_put_body *bod
     struct sto_tag_text *tags = ts_arena_try(tsd_put_arena(put), (p->n_tags + 1) * sizeof(*tags));
     if (!tags) {
         struct ts_error err = {0};
-        (void)tsd_memory_no_body(&tsd_put_daemon(put)->memory, tsd_put_arena(put)->budget, &err);
+        (void)tsd_memory_no_body(&tsd_put_daemon(put)->memory, tsd_put_arena(put)->budget, 0, &err);
         ts_buf_clear(&in->msg);
         ts_buf_str(&in->msg, err.text);
         return tsd_put_end(put, p, TS_ENOMEM);

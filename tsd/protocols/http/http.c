@@ -110,6 +110,12 @@ static bool http_cors(struct tsd_req *req)
     return true;
 }
 
+/* Memory that a buffer of a body needs when it grows once more. */
+static uint64_t http_next_bytes(const struct ts_buf *b)
+{
+    return b->cap < b->max / 2 ? 2 * b->cap : b->max;
+}
+
 /* Undo Content-Encoding; false when the request is answered here. */
 static bool http_inflate(struct tsd_req *req, struct http_conn *hc)
 {
@@ -124,7 +130,8 @@ static bool http_inflate(struct tsd_req *req, struct http_conn *hc)
     }
     int rc = tsd_gunzip(req->body, req->d->set.http_max_inflate_ratio, &hc->inflated, &err);
     if (rc == TS_ENOMEM)
-        (void)tsd_memory_no_body(&req->d->memory, hc->inflated.budget, &err);
+        rc = tsd_memory_no_body(&req->d->memory, hc->inflated.budget,
+                                req->body.n + http_next_bytes(&hc->inflated), &err);
     if (rc < 0) {
         tsd_reply_err(req, rc, err.text);
         return false;
@@ -406,6 +413,8 @@ static bool http_head(struct tsd_conn *c, struct http_conn *hc)
         http_refuse(c, hc, 413, http_too_large);
         return false;
     }
+    /* a buffer that grows takes twice as much each time, and no more than the whole body */
+    hc->body.max = pr->sized && pr->length ? pr->length : c->w->daemon->set.http_max_body_bytes;
     if ((pr->chunked || pr->length) && !pr->http10 &&
         ts_slice_is_nocase(tsd_parser_header(pr, "expect"), "100-continue"))
         http_continue(c);
@@ -424,8 +433,12 @@ static bool http_body(struct tsd_conn *c, struct http_conn *hc)
         return true;
     struct ts_error err = {0};
     bool large = hc->body.n + piece.n > c->w->daemon->set.http_max_body_bytes;
-    (void)tsd_memory_no_body(&c->w->daemon->memory, hc->body.budget, &err);
-    http_refuse(c, hc, large ? 413 : 503, large ? http_too_large : err.text);
+    uint64_t need =
+        http_next_bytes(&hc->body) > hc->body.n + piece.n ? http_next_bytes(&hc->body) : hc->body.n + piece.n;
+    if (hc->parser.sized)
+        need = hc->parser.length;
+    int rc = tsd_memory_no_body(&c->w->daemon->memory, hc->body.budget, need, &err);
+    http_refuse(c, hc, large || rc == TS_ELIMIT ? 413 : 503, large ? http_too_large : err.text);
     return false;
 }
 

@@ -134,7 +134,7 @@ int tsd_job_json(struct tsd_job *job, json_t **out, struct ts_error *err)
     if (rc == 0)
         return 0;
     if (rc == TS_ENOMEM)
-        return tsd_memory_no_body(&job->req->d->memory, job->req->arena.budget, err);
+        return tsd_memory_no_body(&job->req->d->memory, job->req->arena.budget, job->req->body.n, err);
     if (rc != TS_EPARSE)
         return ts_error_set(err, rc, "%s", why.text);
     tsd_job_error_details(job, why.text);
@@ -492,7 +492,8 @@ void tsd_job_start(struct tsd_req *req, enum tsd_job_kind kind, const char *type
 {
     struct ts_error err = {0};
     if (!tsd_req_keep_body(req)) {
-        tsd_reply_err(req, tsd_memory_no_body(&req->d->memory, req->arena.budget, &err), err.text);
+        int rc = tsd_memory_no_body(&req->d->memory, req->arena.budget, req->body.n, &err);
+        tsd_reply_err(req, rc, err.text);
         return;
     }
     struct tsd_job *job = job_new(req, kind, type, run);

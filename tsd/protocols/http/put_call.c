@@ -269,9 +269,10 @@ int tsd_put_collect(struct tsd_put_call *put, const struct sto_point *addition)
             return TS_ELIMIT;
         }
         if (!more) {
-            (void)tsd_memory_no_body(&put->req->d->memory, put->req->arena.budget, &err);
+            int rc = tsd_memory_no_body(&put->req->d->memory, put->req->arena.budget,
+                                        put->req->body.n + cap * sizeof(*more), &err);
             ts_buf_str(&in->msg, err.text);
-            return TS_ENOMEM;
+            return rc;
         }
         if (put->n_adds)
             memcpy(more, put->adds, put->n_adds * sizeof(*more));
@@ -390,7 +391,7 @@ static bool put_sequence(struct tsd_req *req, struct tsd_put_call *put)
 static void put_unread(struct tsd_req *req, int rc, struct ts_error *err, const struct ts_error *details)
 {
     if (rc == TS_ENOMEM)
-        (void)tsd_memory_no_body(&req->d->memory, req->arena.budget, err);
+        rc = tsd_memory_no_body(&req->d->memory, req->arena.budget, req->body.n, err);
     if (rc == TS_ENOMEM || rc == TS_ELIMIT)
         tsd_reply_err(req, rc, err->text);
     else

@@ -368,10 +368,8 @@ static int tree_body(struct ts_slice body, bool tree, struct ts_arena *arena, st
         if (details)
             *details = why;
         tsd_put_body_release(out);
-        if (rc == TS_ENOMEM)
+        if (rc == TS_ENOMEM || rc == TS_ELIMIT)
             return ts_error_set(err, rc, "%s", why.text);
-        if (rc == TS_ELIMIT)
-            return ts_json_too_large(err);
         return ts_error_set(err, TS_EPARSE, "Unable to parse the given JSON");
     }
     out->is_array = json_is_array(out->texts);

@@ -5,6 +5,7 @@
  * Threads    the main thread
  */
 #include "base/crash.h"
+#include "base/standard.h"
 #include "collectors/collect.h"
 #include "tsd/commands/cmd.h"
 #include "tsd/daemon/hbase.h"
@@ -565,6 +566,7 @@ static const struct tsd_cmd commands[] = {
 
 int main(int argc, char **argv)
 {
+    ts_standard_fill();
     ts_crash_install("tsd", TSD_VERSION);
     return tsd_cmd_main(commands, argc, argv);
 }

@@ -148,14 +148,47 @@ static void import_count_reason(struct tsd_import *im, struct ts_slice reason)
         im->reasons[im->n_reasons++] = r;
 }
 
+/* What the put socket says of too few words, as whoever writes a file needs it; any other reason as it is, with bytes that no terminal shows as \xNN. */
+static void import_explain(struct ts_slice reason, struct ts_buf *out)
+{
+    static const char few[] = "illegal argument: not enough arguments (need least 4, got ",
+                      none[] = "illegal argument: Need at least one tag ";
+    bool is_few = ts_slice_begins_nocase(reason, few);
+    char got = is_few && reason.n > sizeof few ? reason.p[sizeof few - 1] : 0;
+    if (got == '3' || ts_slice_begins_nocase(reason, none)) {
+        ts_buf_str(out, "illegal argument: a tag is missing: --tag TAG=VALUE gives one to all points (a line "
+                        "is METRIC TIME VALUE TAG=VALUE ...)");
+        return;
+    }
+    if (got == '1' || got == '2') {
+        ts_buf_printf(out, "illegal argument: only %c word%s (a line is METRIC TIME VALUE TAG=VALUE ...)",
+                      got, got == '1' ? "" : "s");
+        return;
+    }
+    for (size_t i = 0; i < reason.n; i++) {
+        unsigned char c = (unsigned char)reason.p[i];
+        if (c < ' ' || c == 127)
+            ts_buf_printf(out, "\\x%02x", c);
+        else
+            ts_buf_char(out, (char)c);
+    }
+}
+
 void tsd_import_bad(struct tsd_import *im, const char *file, uint64_t line, struct ts_slice reason)
 {
+    char text[4 * IMPORT_REASON];
+    struct ts_buf shown;
+    ts_buf_init(&shown, 0);
+    import_explain(ts_utf8_cut(reason, IMPORT_REASON), &shown);
+    reason.n = shown.n < sizeof text ? shown.n : sizeof text;
+    memcpy(text, shown.p, reason.n);
+    reason.p = text;
+    ts_buf_release(&shown);
     import_count_reason(im, reason);
     if (im->n_bad++ >= im->max_listed)
         return;
     tsd_progress_clear(&im->bar);
-    struct ts_slice cut = ts_utf8_cut(reason, IMPORT_REASON);
-    tsd_say("%s:%llu: %.*s", file, (unsigned long long)line, (int)cut.n, cut.p);
+    tsd_say("%s:%llu: %.*s", file, (unsigned long long)line, (int)reason.n, reason.p);
 }
 
 void tsd_import_show(struct tsd_import *im)

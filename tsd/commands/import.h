@@ -98,9 +98,7 @@ void tsd_import_show(struct tsd_import *im);
          .help =                                                                                             \
              "Values that mean there is none, with commas between, besides NA, N/A, NaN, null, none and "    \
              "nothing."},                                                                                    \
-        {.name = "tag",                                                                                      \
-         .arg = "KEY=VALUE",                                                                                 \
-         .help = "A tag of every point; may stand several times. Not of put lines."},                        \
+        {.name = "tag", .arg = "KEY=VALUE", .help = "A tag of every point; may stand several times."},       \
         {.name = "time-unit",                                                                                \
          .arg = "s|ms|us|ns",                                                                                \
          .help = "Unit of times that are numbers. Default: of influx ns, of promdump ms, of others by "      \

@@ -3,7 +3,7 @@
  *
  *   files -> import.c -> format_take -> tsd/inputs/ -> put lines -> importtcp.c, importstore.c or the dry run
  *
- * Put lines pass as they are. Memory holds one piece of a file and the put lines made of it, a mebibyte and what one line gives.
+ * Put lines pass as they are, unless --tag adds tags to them. Memory holds one piece of a file and the put lines made of it, a mebibyte and what one line gives.
  *
  * Threads    the main thread
  * Not here   the formats (tsd/inputs/input.h)
@@ -96,6 +96,12 @@ static void format_needs_mapping(struct format_sink *s, struct ts_slice head)
     format_leave_out(s, text);
 }
 
+/* Do lines pass as they are? */
+static bool format_passes(const struct format_sink *s)
+{
+    return s->row->plain && !s->how->opts.tags.n;
+}
+
 static void format_file_begin(struct format_sink *s, const char *file, struct ts_slice lines)
 {
     struct ts_slice head = format_head(lines), rest = head, first;
@@ -112,13 +118,11 @@ static void format_file_begin(struct format_sink *s, const char *file, struct ts
     }
     if (!s->row)
         s->row = tsd_input_find("put"); /* each bad line is listed */
-    if (s->row->plain && s->how->opts.tags.n)
-        format_leave_out(s, "these are put lines, which have tags of their own: leave --tag out");
-    else if (s->row->mapped && !s->how->opts.mapping.p)
+    if (s->row->mapped && !s->how->opts.mapping.p)
         format_needs_mapping(s, head);
-    if (!s->row || s->row->plain)
+    if (!s->row || format_passes(s))
         return;
-    if (!s->how->row && !s->how->opts.mapping.p) {
+    if (!s->row->plain && !s->how->row && !s->how->opts.mapping.p) {
         tsd_progress_clear(&s->im->bar);
         tsd_say("%s: read as %s: %s", file, s->row->name, s->row->help);
     }
@@ -176,7 +180,7 @@ static int format_lines(struct format_sink *s, struct ts_slice lines, uint64_t *
 static void format_file_end(struct format_sink *s)
 {
     struct ts_error why = {0};
-    if (s->row && !s->row->plain && tsd_input_end(&s->run, &why) < 0)
+    if (s->row && !format_passes(s) && tsd_input_end(&s->run, &why) < 0)
         format_bad(s, &why);
     s->im->n_missing += s->run.n_missing;
     s->im->n_timeless += s->run.n_timeless;
@@ -200,7 +204,7 @@ static int format_take(void *sink, const char *file, struct ts_slice lines, uint
         format_file_end(s);
         format_file_begin(s, file, lines);
     }
-    if (s->row && s->row->plain)
+    if (s->row && format_passes(s))
         return s->to->take(s->points, file, lines, line, err);
     if (s->row)
         return format_lines(s, lines, line, err);

@@ -18,6 +18,7 @@ bool tsd_tsv_guess(struct ts_slice lines);
 bool tsd_csv_guess(struct ts_slice lines);
 
 /* A line to points. */
+int tsd_tagged_line(struct tsd_input_run *run, struct ts_slice line, struct ts_error *err);
 int tsd_promdump_line(struct tsd_input_run *run, struct ts_slice line, struct ts_error *err);
 int tsd_jsonl_line(struct tsd_input_run *run, struct ts_slice line, struct ts_error *err);
 int tsd_influx_line(struct tsd_input_run *run, struct ts_slice line, struct ts_error *err);

@@ -15,6 +15,9 @@
 #include "base/text.h"
 
 #define INFLUX_UNITS 1000000000 /* of a time, in a second */
+#define INFLUX_YEAR_MS                                                                                       \
+    (365 * 86400 *                                                                                           \
+     1000LL) /* times so near to 1970 were hardly meant: they count something larger than nanoseconds */
 
 /* A word up to one of the ends, without its backslashes; *s then begins at that end. Quotes matter in values alone. */
 static struct ts_slice influx_word(struct ts_slice *s, const char *ends, struct ts_arena *arena)
@@ -86,8 +89,15 @@ static int influx_time(struct tsd_input_run *run, struct ts_slice fields, int64_
         (void)influx_char(&s, ',');
     }
     s = ts_slice_trim(s);
-    if (s.n)
-        return tsd_input_number_time(run, s, INFLUX_UNITS, out_ms, err);
+    if (s.n) {
+        TS_TRY(tsd_input_number_time(run, s, INFLUX_UNITS, out_ms, err));
+        if (run->opts->units_per_s || *out_ms >= INFLUX_YEAR_MS || *out_ms <= -INFLUX_YEAR_MS)
+            return 0;
+        return ts_error_set(err, TS_EPARSE,
+                            "the time %.*s is in 1970 if it counts nanoseconds: --time-unit s, ms or us says "
+                            "what it counts, --time-unit ns that it is right",
+                            TS_SHOWN(s, 40));
+    }
     run->n_timeless++;
     *out_ms = ts_floor_div(run->opts->now_ms, 1000) * 1000;
     return 0;

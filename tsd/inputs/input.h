@@ -32,7 +32,7 @@ struct tsd_input {
     const char *name; /* as in --format */
     const char *help; /* the form of its lines */
     bool mapped;      /* needs a mapping of columns */
-    bool plain;       /* lines are put lines already: line is NULL */
+    bool plain;       /* lines are put lines already: line only adds the tags of opts */
     /* May a file that begins with these whole lines have this format? Formats are asked in the order of the table. */
     bool (*guess)(struct ts_slice lines);
     /* Turn one line, without its end, into points (tsd_input_point). < 0: nothing of it is used, and err says why. */

@@ -6,6 +6,7 @@
  */
 #include "tsd/inputs/formats.h"
 
+#include "base/array.h"
 #include "base/cut.h"
 #include "base/text.h"
 
@@ -24,4 +25,25 @@ bool tsd_put_guess(struct ts_slice lines)
     struct ts_slice value = ts_slice_cut(&line, ' ');
     return value.n && line.n && memchr(line.p, '=', line.n) && !memchr(value.p, '=', value.n) &&
            !memchr(metric.p, ',', metric.n) && !memchr(metric.p, '{', metric.n);
+}
+
+/* A put line, a rollup or a histogram, with more tags. */
+int tsd_tagged_line(struct tsd_input_run *run, struct ts_slice line, struct ts_error *err)
+{
+    line = ts_slice_trim(line);
+    if (!line.n || *line.p == '#')
+        return 0;
+    struct ts_slice rest = line;
+    if (ts_slice_begins_nocase(rest, "put "))
+        (void)ts_slice_cut(&rest, ' ');
+    if (ts_slice_count(rest, ' ') < 2) /* one of --tag would stand in the place of another word */
+        return ts_error_set(err, TS_EPARSE, "too few words (a line is METRIC TIME VALUE TAG=VALUE ...)");
+    if (line.n + run->opts->tags.n > TSD_INPUT_POINT_BYTES)
+        return ts_error_set(err, TS_ELIMIT, "a point would be longer than %zu bytes", TSD_INPUT_POINT_BYTES);
+    ts_buf_slice(&run->text, line);
+    ts_buf_slice(&run->text, run->opts->tags);
+    ts_buf_char(&run->text, '\n');
+    TS_ARRAY_GROW(run->line_of, run->n_points, run->cap, 4096);
+    run->line_of[run->n_points++] = run->first_line;
+    return 0;
 }

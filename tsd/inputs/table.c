@@ -16,7 +16,7 @@ const struct tsd_input tsd_inputs[] = {
     {"jsonl", "a JSON object or array of a body of /api/put in each line", .guess = tsd_jsonl_guess,
      .line = tsd_jsonl_line},
     {"put", "METRIC TIME VALUE tag=value ..., as tsd export and OpenTSDB's scan --import print",
-     .plain = true, .guess = tsd_put_guess},
+     .plain = true, .guess = tsd_put_guess, .line = tsd_tagged_line},
     {"influx", "InfluxDB's line protocol: MEASUREMENT,tag=value FIELD=VALUE,... TIME",
      .guess = tsd_influx_guess, .line = tsd_influx_line},
     {"openmetrics", "OpenMetrics and Prometheus' text: METRIC{LABEL=\"VALUE\"} VALUE [TIME]",

@@ -161,11 +161,17 @@ static void test_inputs__influx(void **state)
                         "c_pu.v 1793620800.123 1.5 ho_st=a_b\nc_pu.n 1793620800.123 -3 ho_st=a_b\nc_pu.b "
                         "1793620800.123 0 ho_st=a_b\nm.f 5 2 k=v\n");
     assert_string_equal(
-        give("influx", &opts, "m,k v=1 1\nm\nm,k=v f 1\nm,k=v f=\"x 1\nm,k=v f=x 1\nm f=1 x\n"),
+        give("influx", &opts,
+             "m,k v=1 1\nm\nm,k=v f 1\nm,k=v f=\"x 1\nm,k=v f=x 31536000000000000\nm f=1 x\nm f=1 "
+             "1793620800\n"),
         "1: a tag is not NAME=VALUE, at character 4\n2: not MEASUREMENT,tag=value FIELD=VALUE TIME\n"
         "3: not MEASUREMENT,tag=value FIELD=VALUE TIME\n4: a field is not NAME=VALUE\n5: field f: \"x\" is "
         "not a number\n"
-        "6: \"x\" is not a time\n");
+        "6: \"x\" is not a time\n7: the time 1793620800 is in 1970 if it counts nanoseconds: --time-unit s, "
+        "ms or us "
+        "says what it counts, --time-unit ns that it is right\n");
+    opts.units_per_s = 1000000000;
+    assert_string_equal(give("influx", &opts, "m f=1 1793620800\n"), "m.f 1.793 1\n");
 }
 
 static void test_inputs__samples_of_prometheus(void **state)

@@ -268,8 +268,10 @@ void sto_stop__end(struct sto_engine *e)
     wake(e);
 }
 
-void sto_stop__expire(struct sto_engine *e)
+bool sto_stop__expire(struct sto_engine *e)
 {
-    if (e->opts.pumped && !e->stop.is_held && e->writers[0].stop.stopped)
+    bool may = e->opts.pumped && !e->stop.is_held && e->writers[0].stop.stopped;
+    if (may)
         go_on_here(e);
+    return may;
 }

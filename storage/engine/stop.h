@@ -66,8 +66,8 @@ bool sto_stop__hold(struct sto_engine *e);
 void sto_stop__let(struct sto_engine *e);
 /** The writers go on, if they have not gone on by themselves. */
 void sto_stop__end(struct sto_engine *e);
-/** The stop of a store that is `pumped` ends by itself now, unless it is held. Tests: inside a call of the file system. */
-void sto_stop__expire(struct sto_engine *e);
+/** The stop of a store that is `pumped` ends by itself now, unless it is held or there is none; false then. Tests: inside a call of the file system. */
+bool sto_stop__expire(struct sto_engine *e);
 /** A turn begins, and there is no open batch: stop if that is wanted. The writer's thread. Cost: one store and one load. */
 void sto_stop__turn(struct sto_writer *writer);
 /** The next message of the queue of a writer, NULL if there is none. Its thread. */

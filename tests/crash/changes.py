@@ -200,6 +200,9 @@ class Bodies(Counters):
         body = {"id": self.id, "seq": seq, "points": [
             {"metric": self.metric, "timestamp": T0 + seq % 50 * 3600, "value": self.delta(seq), "tags": dict(tags, part=str(i))} for i in range(self.size)]}
         status, answer = ask(self.d, "POST", "/api/incr", body)
+        while status == 503 and "send again later" in str(answer):     # memstores are full
+            time.sleep(0.02)
+            status, answer = ask(self.d, "POST", "/api/incr", body)
         if status != 204:
             self.bad("increment: %d %s", status, answer)
             raise EOFError

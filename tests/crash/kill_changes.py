@@ -2,11 +2,12 @@
 """kill -9 at random moments while everything that changes a store as a whole is under way: replacements, bulk loads, compression, another number of
 shards, rules of retention, kept totals, versions, and max_bytes, beside puts, numbered increments and queries.
 
-    kill_changes.py [--rounds N] [--seed N] [--folder-rounds N] [--mode changes|space]
+    kill_changes.py [--rounds N] [--seed N] [--folder-rounds N] [--mode changes|space|shards]
 
 Each actor has a metric of its own and knows what was acknowledged. After each kill: what was acknowledged is there and right, what was under way is there
 as a whole or not at all, sums of numbered increments are those of a number of them between those confirmed and those sent, and exact once all are confirmed.
-A third of the kills come while the daemon starts or ends. In the mode space max_bytes removes the oldest points. Exit 0: all held.
+A third of the kills come while the daemon starts or ends. In the mode space max_bytes removes the oldest points. In the mode shards another number
+of shards is wanted all the time, and most kills come within a change; the number of workers is mostly no power of two. Exit 0: all held.
 """
 import argparse
 import json
@@ -19,7 +20,8 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
-from changes import Admin, Bodies, Bulk, Counters, Filler, Limits, Puts, Reader, Replace, ReplaceFiles, Rules, Versions  # noqa: E402
+from changes import GONE, Admin, Bodies, Bulk, Counters, Filler, Limits, Puts, Reader, Replace, ReplaceFiles, Rules, Versions  # noqa: E402
+from shards import Deletes, Shards, Watch  # noqa: E402
 from tsdtest import Daemon  # noqa: E402
 
 MEMORY = 256 << 20
@@ -33,10 +35,19 @@ class Folder:
         counters = [Counters(s(), 0), Counters(s(), 1), Bodies(s(), 2)]
         if mode == "space":
             self.actors = [Filler(s()), Limits(s())]
+        elif mode == "shards":
+            grows, bodies = rng.random() < 0.4, Bodies(s(), 2)
+            if grows:
+                self.d.keys["shards"] = 1
+            else:
+                counters, bodies.size = [bodies], 200      # a sequence adds to all shards, so that they may become fewer
+            puts, self.shards = Puts(s()), Shards(s(), grows)
+            self.actors = [puts, *counters, Deletes(s()), Bulk(s(), self.d.base), Replace(s()), self.shards, Watch(s(), puts, counters)]
         else:
             wholes = [Replace(s()), ReplaceFiles(s(), self.d.base), Bulk(s(), self.d.base)]
             self.actors = [Puts(s()), *counters, *wholes, Versions(s()), Rules(s()), Admin(s(), mode == "space"), Reader(s(), wholes)]
-        self.peak = 0
+        self.shards = getattr(self, "shards", None)
+        self.peak, self.workers = 0, [1, 2, 3, 5, 7] if mode == "shards" else [1, 2, 3]
 
     def memory(self):
         try:
@@ -49,7 +60,7 @@ class Folder:
 
     def start_killed(self, rng):
         """The daemon is killed while it starts."""
-        t = threading.Thread(target=self.d.start, args=(rng.choice([1, 2, 3]),), daemon=True)
+        t = threading.Thread(target=self.d.start, args=(rng.choice(self.workers),), daemon=True)
         t.start()
         time.sleep(rng.random() ** 2 * 0.25)
         if self.d.proc:
@@ -63,17 +74,31 @@ class Folder:
         self.d.proc.send_signal(signal.SIGTERM)
         time.sleep(rng.random() ** 2 * 0.4)
 
+    def within_change(self, rng):
+        """Wait until a change is at work, and then for less than it takes."""
+        until = time.monotonic() + 5
+        while time.monotonic() < until:
+            try:
+                if not self.shards.want():
+                    break
+            except GONE:
+                break
+            time.sleep(0.002)
+        time.sleep(rng.random() ** 2 * 0.06)
+
     def round(self, rng):
         d = self.d
         d.ending = False
         d.keys["wal_sync"] = rng.choice(["always", "interval", "interval"])
-        d.start(rng.choice([1, 2, 3]))
+        d.start(rng.choice(self.workers))
         for a in self.actors:
             a.begin(d)
         time.sleep(0.1 + rng.random() ** 2 * 2.5)
         how = rng.choice(["work", "work", "work", "end", "start"])
         if how == "end":
             self.end_killed(rng)
+        elif how == "work" and self.shards:
+            self.within_change(rng)
         self.memory()
         d.kill()
         for a in self.actors:
@@ -90,7 +115,7 @@ class Folder:
 
     def check(self, rng, last):
         d = self.d
-        d.start(rng.choice([1, 2, 3]))
+        d.start(rng.choice(self.workers))
         for a in self.actors:
             a.d = d
             a.check(last)
@@ -116,7 +141,7 @@ def main():
     ap.add_argument("--rounds", type=int, default=10)
     ap.add_argument("--seed", type=int, default=1)
     ap.add_argument("--folder-rounds", type=int, default=12, help="kills of a folder before a new one is begun")
-    ap.add_argument("--mode", choices=["changes", "space"], default="changes")
+    ap.add_argument("--mode", choices=["changes", "space", "shards"], default="changes")
     a = ap.parse_args()
     rng, folder, kills, done, peak = random.Random(a.seed), None, 0, {}, 0
     print("seed %d, %d rounds, %s" % (a.seed, a.rounds, a.mode), flush=True)

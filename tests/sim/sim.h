@@ -51,8 +51,9 @@
 
 /* A numbered increment, on its way. */
 struct sim_part {
-    unsigned client, shard; /* client 0: none; its index + 1 */
-    uint64_t id;            /* random part of the client's id when it was sent */
+    unsigned client,
+        shard;   /* client 0: none; its index + 1; the hash of the series, whose low bits are the shard */
+    uint64_t id; /* random part of the client's id when it was sent */
     uint64_t seq, stream;
 };
 
@@ -207,7 +208,8 @@ struct sim_once_open {
 };
 
 struct sim_once {
-    bool on; /* this life has such clients */
+    bool on;           /* this life has such clients */
+    uint32_t n_shards; /* to which the arrays by shard belong */
     struct sim_client clients[SIM_CLIENTS];
     struct sim_once_open open[SIM_WRITERS][SIM_WRITERS];
 };
@@ -227,6 +229,7 @@ struct sim {
     bool merges_follow;   /* a flush is followed by the merges worth doing, as in the daemon */
     bool dense;           /* few series, many points in an hour: files have summaries */
     bool has_adds;        /* adds are written */
+    bool stopping;        /* the number of shards is being changed: writers may go on by themselves */
     bool short_lives;     /* series and names come and go: they are often forgotten */
     int64_t retention_ms; /* that of opts while it is switched on */
     char rules[160];      /* of retention, instead of opts.retention_ms; text of the present opening */
@@ -318,6 +321,8 @@ void sim_quota_see(struct sim *s);
 int64_t sim_expired_ms(const struct sim *s);
 
 /* sim_level.c */
+/** While the number of shards changes: writers may go on at this call of the file system. */
+void sim_level_hook(struct sim *s, const char *path);
 /** Compress files of a range of time harder, or ask for another number of shards. */
 void sim_level_step(struct sim *s);
 
@@ -462,6 +467,8 @@ bool sim_once_arrives(struct sim *s, const struct sim_part *part);
 void sim_once_survived(struct sim *s, const struct sim_part *part);
 /** All that survived is known. */
 void sim_once_opened(struct sim *s);
+/** The store may have another number of shards. */
+void sim_once_shards(struct sim *s);
 /** The store is open: hear of refusals. */
 void sim_once_listen(struct sim *s);
 /** A client sends something, or loses its connection. */

@@ -1,11 +1,16 @@
 /*
  * sim_level.c - files are compressed harder, and the number of shards changes, while everything else goes on: nothing that is read may change.
  *
- * What becomes of numbered increments when shards change is left to test_once_life.
+ * While the number changes writers may go on by themselves, at any call of the file system, as on a slow disk.
  *
  * Threads    one
  */
 #include "tests/sim/sim.h"
+
+#include <string.h>
+
+#include "storage/engine/stop.h"
+#include "storage/store_int.h"
 
 #define DAYS 100 /* of the longest range, and how long ago it begins */
 
@@ -47,11 +52,24 @@ static void begin_owners_anew(struct sim *s)
 {
     for (unsigned o = 0; o < SIM_WRITERS; o++) {
         struct sim_owner *w = &s->owners[o];
+        for (size_t j = 0; j < w->arrived.n; j++)
+            if (w->arrived.v[j].part.client && !w->arrived.v[j].is_nothing)
+                sim_once_survived(s, &w->arrived.v[j].part);
         w->arrived.n = w->n_seen = w->n_disk = 0;
         s->bulk.n_before[o] = 0;
         for (unsigned i = 0; i < s->n_barriers; i++)
             s->barriers[i].n[o] = 0;
     }
+    sim_once_shards(s);
+}
+
+void sim_level_hook(struct sim *s, const char *path)
+{
+    if (!s->stopping || strstr(path, "/wal/") || !sim_chance(s, 4) || !sto_stop__expire(s->st->engine))
+        return; /* in a log the caller may be an owner */
+    sim_say(s, "writers go on by themselves: %s", path);
+    s->stopping = false;
+    s->top = SIM_FLUSH;
 }
 
 /* Ask for another number of shards; mostly the store changes to it at once, otherwise when it is closed. */
@@ -67,7 +85,9 @@ static void rebalance(struct sim *s)
         return;
     uint32_t was = sto_shards(s->st).n_now;
     sim_begin(s, SIM_FLUSH, false, &top); /* writers are stopped */
+    s->stopping = sim_chance(s, 70);
     rc = sto_store_pump_shards(s->st, &err);
+    s->stopping = false;
     sim_end(s, SIM_FLUSH, top);
     sim_say(s, "there are %u shards: %d %s", sto_shards(s->st).n_now, rc, err.text);
     sim_ok(s, rc, &err, "changing the number of shards");

@@ -27,7 +27,9 @@ bool sim_once_is_for(const struct sim *s, unsigned series)
 
 void sim_once_configure(struct sim *s)
 {
-    s->once.on = s->seed < SIM_REMOTE_SEED && (s->seed % 13 == 0 || s->seed % 13 == 7);
+    s->once.n_shards = s->opts.n_shards;
+    s->once.on = (s->seed < SIM_REMOTE_SEED && (s->seed % 13 == 0 || s->seed % 13 == 7)) ||
+                 (s->seed > SIM_LEVEL_SEED && s->seed % 3 == 1);
     if (!s->once.on)
         return;
     s->has_adds = true;
@@ -38,6 +40,11 @@ void sim_once_configure(struct sim *s)
     s->opts.max_client_ids = 200;
 }
 
+static unsigned shard_of(const struct sim *s, unsigned hash)
+{
+    return hash & (s->once.n_shards - 1);
+}
+
 /* --- what the store has to decide --- */
 
 bool sim_once_arrives(struct sim *s, const struct sim_part *part)
@@ -45,10 +52,11 @@ bool sim_once_arrives(struct sim *s, const struct sim_part *part)
     struct sim_client *c = &s->once.clients[part->client - 1];
     if (part->id != c->id.random)
         return false; /* of an id that is not used any more: everything of it is confirmed */
-    if (part->seq <= c->last[part->shard] || part->stream < c->stream_in[part->shard])
+    unsigned shard = shard_of(s, part->shard);
+    if (part->seq <= c->last[shard] || part->stream < c->stream_in[shard])
         return false;
-    c->stream_in[part->shard] = part->stream;
-    c->last[part->shard] = part->seq;
+    c->stream_in[shard] = part->stream;
+    c->last[shard] = part->seq;
     return true;
 }
 
@@ -58,7 +66,7 @@ static uint64_t first_open(struct sim *s, unsigned client)
     const struct sim_client *c = &s->once.clients[client - 1];
     uint64_t first = c->next;
     for (uint64_t seq = c->ok + 1; seq < first; seq++) {
-        bool there = seq <= c->kept[c->parts[seq % SIM_PARTS].shard];
+        bool there = seq <= c->kept[shard_of(s, c->parts[seq % SIM_PARTS].shard)];
         for (unsigned o = 0; o < SIM_WRITERS && !there; o++)
             for (size_t i = 0; i < s->owners[o].n_disk && i < s->owners[o].arrived.n && !there; i++) {
                 const struct sim_op *op = &s->owners[o].arrived.v[i];
@@ -73,12 +81,37 @@ static uint64_t first_open(struct sim *s, unsigned client)
 void sim_once_survived(struct sim *s, const struct sim_part *part)
 {
     struct sim_client *c = &s->once.clients[part->client - 1];
-    if (part->id == c->id.random && part->seq > c->kept[part->shard])
-        c->kept[part->shard] = part->seq;
+    unsigned shard = shard_of(s, part->shard);
+    if (part->id == c->id.random && part->seq > c->kept[shard])
+        c->kept[shard] = part->seq;
+}
+
+/* The same array for another number of shards. Shards become one only if all have the same; what is kept of a stream is not asked for then. */
+static void divide(uint64_t *by_shard, uint32_t was, uint32_t now)
+{
+    uint64_t former[SIM_SHARDS];
+    memcpy(former, by_shard, sizeof former);
+    memset(by_shard, 0, sizeof former);
+    for (uint32_t i = 0; i < (was > now ? was : now); i++) {
+        uint64_t *to = &by_shard[i & (now - 1)], v = former[i & (was - 1)];
+        *to = v > *to ? v : *to;
+    }
+}
+
+void sim_once_shards(struct sim *s)
+{
+    uint32_t was = s->once.n_shards, now = sto_shards(s->st).n_now;
+    for (unsigned k = 0; k < SIM_CLIENTS; k++) {
+        divide(s->once.clients[k].kept, was, now);
+        divide(s->once.clients[k].last, was, now);
+        divide(s->once.clients[k].stream_in, was, now);
+    }
+    s->once.n_shards = now;
 }
 
 void sim_once_opened(struct sim *s)
 {
+    sim_once_shards(s);
     for (unsigned k = 0; k < SIM_CLIENTS; k++) {
         struct sim_client *c = &s->once.clients[k];
         c->stream.number = 0;
@@ -176,13 +209,13 @@ static void send_next(struct sim *s, unsigned client)
                               .flags = sto_meta_flags(STO_OP_ADD, TS_NUM_INT, 0, false)};
     b->points[b->n++] = point;
     point.series = &s->handles[sent->series];
-    sent->shard = h->shard % sto_shards(s->st).n_now;
+    sent->shard = h->shard;
     note_stream(s, c, owner);
     sim_say(s, "client %u sends sequence %llu: series %u value %lld", client, (unsigned long long)c->next,
             sent->series, (long long)sent->value);
     sim_send_part(s, c->writer, owner, &point,
                   &(struct sim_part){.client = client,
-                                     .shard = h->shard % sto_shards(s->st).n_now,
+                                     .shard = h->shard,
                                      .id = c->id.random,
                                      .seq = c->next,
                                      .stream = c->stream.number});

@@ -474,6 +474,7 @@ void sim_hook(void *arg, enum t_op op, const char *path, bool after)
     struct sim *s = arg;
     if (s->top == SIM_BULK && !after)
         sim_bulk_look(s, op, path);
+    sim_level_hook(s, path);
     if (!may_play(s))
         return;
     bool in_bulk = s->top == SIM_BULK && (strstr(path, "/bulk/") || strstr(path, "/BULK"));

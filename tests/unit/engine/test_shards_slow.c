@@ -103,6 +103,7 @@ static bool change_at(uint64_t at, enum after after, uint32_t wanted, uint64_t p
     t_faultfs_set_hook(f, on_call, &s);
     (void)sto_engine_pump_shards(e, NULL);
     t_faultfs_set_hook(f, NULL, NULL);
+    uint32_t before = sto_engine_shards(e).n_now;
     *n_accepted += s.n_accepted;
     unsigned n_writers = after == GOES_ON && !power_at ? 3 : 2;
     if (after == CLOSED && !power_at) {
@@ -114,6 +115,8 @@ static bool change_at(uint64_t at, enum after after, uint32_t wanted, uint64_t p
     }
     uint32_t n = sto_engine_shards(e).n_now;
     assert_true(n == 4 || n == wanted);
+    if (!power_at && after != CLOSED)
+        assert_int_equal(n, before); /* what is in use is what the manifest has */
     expect_exact(e, n_writers);
     assert_int_equal(sto_engine_set_shards(e, wanted, NULL), 0);
     (void)sto_engine_pump_shards(e, NULL);

@@ -13,11 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILE_BYTES 32     /* longest DIR/SHARDS */
-#define RETRY_MS   10000  /* after something has kept the number from changing, */
-#define PAUSE_MS   600000 /* at most; each time that the disk is too slow doubles it */
-#define FLUSH_MS                                                                                             \
-    (STO_STOP_MOST_MS / 2) /* a flush of what little there is takes no longer, or the disk is too slow */
+#define FILE_BYTES  32     /* longest DIR/SHARDS */
+#define RETRY_MS    10000  /* after something has kept the number from changing, */
+#define PAUSE_MS    600000 /* at most; each time that the disk is too slow doubles it */
 #define SPACE_PARTS 10     /* writers are stopped for at most one part of so many of the time */
 
 static bool is_number_of_shards(unsigned long n)
@@ -121,6 +119,7 @@ struct change {
     struct sto_once **made; /* tables of ids for the wanted number; owned */
     struct ts_buf ids;      /* the same as the manifest has them */
     const char *why;        /* why it has to wait; static */
+    int64_t stopped_ms;     /* for which writers were stopped */
 };
 
 static int waits(struct change *c, const char *why, struct ts_error *err)
@@ -279,11 +278,11 @@ static int change_stopped(struct change *c, uint64_t *out_gen, struct ts_error *
     return rc;
 }
 
-static void note_stop(struct sto_engine *e, int64_t began_ns)
+/* Writers have been stopped since then, or until they went on by themselves. */
+static int64_t stop_ms(const struct sto_engine *e, int64_t began_ns)
 {
     int64_t ms = (ts_clock_mono_ns() - began_ns) / 1000000;
-    atomic_store_explicit(&e->shards_stop_ms, (uint64_t)(ms < STO_STOP_MOST_MS ? ms : STO_STOP_MOST_MS),
-                          memory_order_relaxed);
+    return ms < e->stop.most_ms ? ms : e->stop.most_ms;
 }
 
 /* check: only find out whether it has to wait. */
@@ -291,7 +290,7 @@ static int stop_and_change(struct change *c, bool check, struct ts_error *err)
 {
     struct sto_engine *e = c->e;
     uint64_t gen = 0;
-    int64_t began_ns;
+    int64_t began_ns = INT64_MAX; /* if none has stopped */
     pthread_mutex_lock(&e->flush_mu);
     int rc = sto_stop__begin(e, &began_ns, err);
     if (rc < 0) {
@@ -304,8 +303,9 @@ static int stop_and_change(struct change *c, bool check, struct ts_error *err)
             sto_engine__refuse(e, rc, err);
         sto_stop__end(e);
         if (!check)
-            note_stop(e, began_ns);
+            atomic_store_explicit(&e->shards_stop_ms, (uint64_t)stop_ms(e, began_ns), memory_order_relaxed);
     }
+    c->stopped_ms += began_ns == INT64_MAX ? 0 : stop_ms(e, began_ns);
     sto_flush__end_ahead(e);
     pthread_mutex_unlock(&e->flush_mu);
     sto_flush__drop_logs(e, gen);
@@ -324,19 +324,18 @@ static int flush_before(struct change *c, struct ts_error *err)
             c->why = sto_engine__may_wait(rc) ? wait_space : wait_error;
         took_ms = (ts_clock_mono_ns() - began_ns) / 1000000;
     }
-    return rc == 0 && took_ms > FLUSH_MS && !c->e->opts.pumped ? waits(c, wait_slow, err) : rc;
+    return rc == 0 && took_ms > c->e->stop.most_ms / 2 && !c->e->opts.pumped ? waits(c, wait_slow, err) : rc;
 }
 
 /* When the next change, or the next try, may come. */
-static void space_out(struct change *c, bool changed)
+static void space_out(const struct change *c, bool changed)
 {
     struct sto_engine *e = c->e;
     int64_t now_ms = ts_clock_mono_ns() / 1000000;
-    int64_t stop_ms = (int64_t)atomic_load_explicit(&e->shards_stop_ms, memory_order_relaxed);
     bool slow = c->why == wait_slow;
     int64_t twice = e->shards_pause_ms < PAUSE_MS / 2 ? 2 * e->shards_pause_ms : PAUSE_MS;
     e->shards_pause_ms = slow && e->shards_pause_ms ? twice : RETRY_MS;
-    e->shards_next_ms = now_ms + (SPACE_PARTS - 1) * stop_ms;
+    e->shards_next_ms = now_ms + (SPACE_PARTS - 1) * c->stopped_ms;
     if (!changed)
         e->shards_again_ms = now_ms + e->shards_pause_ms;
 }

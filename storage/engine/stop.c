@@ -20,6 +20,7 @@ void sto_stop__init(struct sto_stop *stop)
     pthread_mutex_init(&stop->mu, NULL);
     pthread_cond_init(&stop->stop_cond, &steady);
     pthread_condattr_destroy(&steady);
+    stop->most_ms = STO_STOP_MOST_MS;
 }
 
 void sto_stop__release(struct sto_stop *stop)
@@ -185,7 +186,7 @@ static bool all_stop(struct sto_engine *e)
     pthread_mutex_lock(&stop->mu);
     stop->n_stopped = 0;
     stop->begun = stop->number;
-    stop->until_ns = ts_clock_mono_ns() + STO_STOP_MOST_MS * 1000000ll;
+    stop->until_ns = ts_clock_mono_ns() + stop->most_ms * 1000000;
     atomic_store_explicit(&stop->wanted, true, memory_order_release);
     pthread_mutex_unlock(&stop->mu);
     wake(e);

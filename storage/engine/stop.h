@@ -42,6 +42,7 @@ struct sto_stop {
     uint64_t number;          /* of stops that have ended; under mu */
     unsigned n_stopped;       /* writers that have stopped; under mu */
     bool is_held;             /* it does not end by itself; under mu */
+    int64_t most_ms;          /* STO_STOP_MOST_MS; tests set it before there is a stop */
     int64_t until_ns;         /* monotonic time at which it does; under mu */
     uint64_t begun;           /* number of the stop that was begun last; the thread that stops */
 };

@@ -198,6 +198,7 @@ static atomic_bool ended;
 static _Atomic uint64_t n_turns[WRITERS];
 static _Atomic unsigned n_calls, n_stuck;
 static _Atomic int64_t n_put;
+static atomic_bool is_slow;
 static const char *slow_path; /* calls on paths with this text wait until all writers have gone on */
 
 static void *write_on(void *arg)
@@ -222,7 +223,8 @@ static void on_slow_call(void *arg, enum t_op op, const char *path, bool after)
 {
     pthread_t *flusher = arg;
     uint64_t was[WRITERS];
-    if (after || !pthread_equal(pthread_self(), *flusher) || !(op & T_OP_WRITES) || !strstr(path, slow_path))
+    if (after || !atomic_load(&is_slow) || !pthread_equal(pthread_self(), *flusher) || !(op & T_OP_WRITES) ||
+        !strstr(path, slow_path))
         return;
     atomic_fetch_add(&n_calls, 1);
     for (unsigned w = 0; w < WRITERS; w++)
@@ -248,15 +250,16 @@ static void slow_change(const char *path, bool changes)
     atomic_store(&n_calls, 0);
     atomic_store(&n_put, 0);
     slow_path = path;
+    t_faultfs_set_hook(f, on_slow_call, &self);
     for (uintptr_t w = 0; w < WRITERS; w++)
         assert_int_equal(
             ts_thread_start(&threads[w], &(struct ts_thread_opts){.fn = write_on, .arg = (void *)w}), 0);
     while (atomic_load(&n_put) < 100)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     assert_int_equal(sto_engine_set_shards(st, 16, NULL), 0);
-    t_faultfs_set_hook(f, on_slow_call, &self);
+    atomic_store(&is_slow, true);
     assert_int_equal(sto_engine_pump_shards(st, NULL), 0);
-    t_faultfs_set_hook(f, NULL, NULL);
+    atomic_store(&is_slow, false);
     assert_true(atomic_load(&n_calls) > 0);
     assert_int_equal(atomic_load(&n_stuck), 0);
     assert_int_equal(sto_engine_shards(st).n_now, changes ? 16 : 4);
@@ -270,6 +273,7 @@ static void slow_change(const char *path, bool changes)
     assert_int_equal(sto_engine_close(st, NULL), 0);
     st = engine_open_as(f, 2, false);
     assert_int_equal(seen(st), all);
+    t_faultfs_set_hook(f, NULL, NULL);
     assert_int_equal(sto_engine_close(st, NULL), 0);
     t_faultfs_free(f);
 }

@@ -18,6 +18,8 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "base/time.h"
+#include "storage/engine/engine_int.h"
+#include "storage/store_int.h"
 #include "tests/unit/storage/scan_kit.h"
 #include "tests/unit/t_folder.h"
 #include "tsd/ingest/ingest.h"
@@ -264,6 +266,7 @@ static void open_store(const char *dir, bool own_threads)
     struct ts_error err = {0};
     if (sto_open(&opts, &st, &err) < 0)
         fail_msg("%s", err.text);
+    st->engine->stop.most_ms = 60000; /* a sanitizer is slower than a disk */
 }
 
 static void expect_all(const char *dir)

@@ -212,13 +212,28 @@ static int add(struct sto_store *st, struct ts_slice key, uint32_t *out_no, stru
     ts_buf_printf(&value, "%lld", (long long)no);
     int rc = sto_cellmap_cas(st->cells, key, (struct ts_slice){NULL, 0}, ts_buf_get(&value), false, err);
     ts_buf_release(&value);
-    if (rc == TS_EEXIST)
-        return ts_error_set(err, TS_EEXIST, "this total is kept already");
     TS_TRY(rc);
     if (out_no)
         *out_no = (uint32_t)no;
     sto_engine_look_soon(st->engine);
     return 0;
+}
+
+/* An error about a total: "the total of METRIC over KEY,KEY WHAT". */
+static int refuse(struct ts_slice metric, const struct ts_slice *over, size_t n, int code, const char *what,
+                  struct ts_error *err)
+{
+    struct ts_buf keys;
+    ts_buf_init(&keys, 0);
+    for (size_t i = 0; i < n; i++) {
+        ts_buf_str(&keys, i ? "," : "");
+        ts_buf_slice(&keys, over[i]);
+    }
+    struct ts_slice name = ts_utf8_cut(metric, 80), list = ts_utf8_cut(ts_buf_get(&keys), 80);
+    (void)ts_error_set(err, code, "the total of %.*s over %.*s %s", (int)name.n, name.p, (int)list.n, list.p,
+                       what);
+    ts_buf_release(&keys);
+    return code;
 }
 
 int sto_total_add(struct sto_store *st, struct ts_slice metric, const struct ts_slice *over, size_t n,
@@ -229,9 +244,11 @@ int sto_total_add(struct sto_store *st, struct ts_slice metric, const struct ts_
     ts_buf_init(&was, 0);
     int rc = make_key(metric, over, n, &key, err);
     if (rc == 0 && sto_cellmap_get(st->cells, ts_buf_get(&key), &was) == 0)
-        rc = ts_error_set(err, TS_EEXIST, "this total is kept already");
+        rc = TS_EEXIST;
     if (rc == 0)
         rc = add(st, ts_buf_get(&key), out_no, err);
+    if (rc == TS_EEXIST)
+        (void)refuse(metric, over, n, rc, "is kept already", err);
     ts_buf_release(&key);
     ts_buf_release(&was);
     return rc;
@@ -245,7 +262,7 @@ int sto_total_remove(struct sto_store *st, struct ts_slice metric, const struct 
     ts_buf_init(&was, 0);
     int rc = make_key(metric, over, n, &key, err);
     if (rc == 0 && sto_cellmap_get(st->cells, ts_buf_get(&key), &was) < 0)
-        rc = ts_error_set(err, TS_ENOTFOUND, "this total is not kept; tsd total list shows those that are");
+        rc = refuse(metric, over, n, TS_ENOTFOUND, "is not kept; tsd total list shows those that are", err);
     if (rc == 0)
         rc = sto_cellmap_put(st->cells, ts_buf_get(&key), (struct ts_slice){NULL, 0}, false, err);
     if (rc == 0)

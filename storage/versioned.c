@@ -194,7 +194,8 @@ int sto_versioned_set(struct sto_store *st, struct ts_slice metric, unsigned n, 
     sto_versioned_find(st, metric, &v);
     if (!n && !v.n)
         return ts_error_set(err, TS_ENOTFOUND,
-                            "this metric keeps no versions; tsd versions list shows those that do");
+                            "%.*s keeps no versions; tsd versions list shows the metrics that do",
+                            (int)ts_utf8_cut(metric, 80).n, metric.p);
     v.n = n;
     if (!v.no)
         TS_TRY(declare(st, &v, err));

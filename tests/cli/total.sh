@@ -23,3 +23,5 @@ tsd total add web.hits --over domain,domain --data data
 tsd total add web.hits --over '' --data data
 tsd total add 'web hits' --over domain --data data
 tsd total remove web.hits --over host --data data
+tsd total add 'web.*' --over host --data data
+tsd total add web.hits --over 'ho*st' --data data

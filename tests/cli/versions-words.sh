@@ -30,3 +30,13 @@ tsd versions list stats.users
 tsd versions remove
 tsd versions remove stats.users --data data
 tsd versions set 'stats users' 3 --data data
+tsd versions set 'web.*' 3 --data data
+tsd versions set '' 3 --data data
+tsd query 2026/11/02 2026/11/03 none stats.users --versions --format markdown --data data
+tsd query 2026/11/02 2026/11/03 none stats.users --versions --plot x.png --data data
+tsd query 2026/11/02 2026/11/03 none stats.users --as-of '' --data data
+start data
+tsd versions set 'web.*' 3 --port $port
+tsd total add 'web.*' --over host --port $port
+tsd total add web.hits --over 'ho*st' --port $port
+stop

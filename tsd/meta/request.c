@@ -79,6 +79,23 @@ int tsd_meta_req_body(const struct tsd_meta_req *a, json_t **out, struct ts_erro
     return ts_json_load(a->body, out, err);
 }
 
+int tsd_meta_req_name(const struct tsd_meta_req *a, enum sto_uid_kind kind, struct ts_slice name,
+                      struct ts_error *err)
+{
+    static const char *const nouns[] = {
+        [STO_UID_METRIC] = "metric name", [STO_UID_TAGK] = "tag name", [STO_UID_TAGV] = "tag value"};
+    struct ts_slice bad;
+    struct ts_buf why;
+    if (tsd_name_ok(a->rules, kind, name, &bad))
+        return 0;
+    ts_buf_init(&why, 0);
+    tsd_name_why(a->rules, kind, ts_slice_str(nouns[kind]), name, bad, &why);
+    struct ts_slice text = ts_utf8_cut(ts_buf_get(&why), 200);
+    (void)ts_error_set(err, TS_EINVAL, "%.*s", (int)text.n, text.p);
+    ts_buf_release(&why);
+    return TS_EINVAL;
+}
+
 int tsd_meta_req_known(const struct tsd_meta_req *a, const json_t *obj, const struct tsd_field *fields,
                        const char *others, struct ts_error *err)
 {

@@ -56,6 +56,9 @@ int tsd_meta_req_run(struct tsd_meta_req *a, struct ts_error *err);
 bool tsd_meta_req_param(const struct tsd_meta_req *a, const char *name, struct ts_slice *out);
 /** The body as JSON, the caller's; "Missing message content" if there is none. */
 int tsd_meta_req_body(const struct tsd_meta_req *a, json_t **out, struct ts_error *err);
+/** May a text be a new name of this kind? 0; TS_EINVAL with a text that says why not. */
+int tsd_meta_req_name(const struct tsd_meta_req *a, enum sto_uid_kind kind, struct ts_slice name,
+                      struct ts_error *err);
 /**
  * Refuse members of an object that resemble a known name, since they are probably misspelt. Others are
  * ignored; with compat all are.

@@ -71,6 +71,9 @@ static int change(struct tsd_meta_req *a, const json_t *root, struct ts_error *e
     struct ts_slice name = {json_string_value(metric), json_string_length(metric)};
     if (a->method == TSD_DELETE)
         return sto_total_remove(a->store, name, over, n, err);
+    TS_TRY(tsd_meta_req_name(a, STO_UID_METRIC, name, err));
+    for (size_t i = 0; i < n; i++)
+        TS_TRY(tsd_meta_req_name(a, STO_UID_TAGK, over[i], err));
     return sto_total_add(a->store, name, over, n, NULL, err);
 }
 

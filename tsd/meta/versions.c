@@ -46,6 +46,8 @@ static int change(struct tsd_meta_req *a, const json_t *root, struct ts_error *e
         return ts_error_set(err, TS_EINVAL, "'versions' must be a whole number from 1 to %u",
                             STO_VERSIONS_MAX);
     struct ts_slice name = {json_string_value(metric), json_string_length(metric)};
+    if (!remove)
+        TS_TRY(tsd_meta_req_name(a, STO_UID_METRIC, name, err));
     return sto_versioned_set(a->store, name, remove ? 0 : (unsigned)json_integer_value(n), err);
 }
 

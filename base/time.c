@@ -414,7 +414,7 @@ int ts_time_parse(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, boo
         out_is_date = &is_date;
     *out_is_date = false;
     tz = tz ? tz : ts_tz_default();
-    if (s.n == 0)
+    if (s.n == 0 && strict)
         return ts_error_set(err, TS_EPARSE, "Invalid time: . Empty string");
     return strict ? time_parse_strict(s, tz, now_ms, out_ms, out_is_date, err)
                   : ts_time__people(s, tz, now_ms, out_ms, out_is_date, err);

@@ -274,7 +274,7 @@ int ts_time__people(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, i
                     bool *out_is_date, struct ts_error *err)
 {
     struct stretch t = {0};
-    int rc = text_parse(s, tz, now_ms, &t, err);
+    int rc = s.n ? text_parse(s, tz, now_ms, &t, err) : text_bad(s, "The text is empty", err);
     if (rc < 0)
         return rc;
     *out_ms = t.from_ms;

@@ -386,7 +386,13 @@ static int query_run(struct query_run *r)
 /* Options that contradict each other; TSD_EXIT_OK if none do. */
 static int query_check(const struct tsd_args *args)
 {
-    bool explain = tsd_args_has(args, "explain");
+    bool explain = tsd_args_has(args, "explain"), versions = tsd_args_has(args, "versions");
+    if (versions && tsd_args_has(args, "plot"))
+        return tsd_usage(args, "--versions lists what was written, which is no graph: leave --plot out");
+    const char *format = tsd_args_get(args, "format");
+    if (versions && format && strcmp(format, "text") != 0 && strcmp(format, "csv") != 0 &&
+        strcmp(format, "json") != 0)
+        return tsd_usage(args, "--versions has the formats text, csv and json, not \"%s\"", format);
     if (!tsd_answer_format(args, explain ? "text|json" : TSD_OUT_NAMES, "text"))
         return TSD_EXIT_USAGE;
     if (explain && tsd_args_has(args, "plot"))

@@ -413,6 +413,10 @@ static void test_time__bad_times_get_opentsdbs_words(void **state)
 {
     (void)state;
     t_expect_error("", true, "Invalid time: . Empty string");
+    t_expect_error(
+        "", false,
+        "Invalid time: . The text is empty. Times are 2026/11/01, 2026-11-01T13:30:00+01:00, 2026-11, 2026, "
+        "today, yesterday, monday, now-90m, 1h-ago, 2days, or seconds or milliseconds since 1970");
     t_expect_error("-5", true, "Invalid time: -5. Negative timestamps are not supported.");
     t_expect_error("12a", true, "Invalid time: 12a. Invalid character 'a' in 12a");
     t_expect_error("2017/3/1", true, "Invalid absolute date: 2017/3/1");

@@ -87,9 +87,9 @@ days sum '*' --format csv | sed 1d >all.csv
 token= n=0
 : >paged.csv
 while :; do
-    days sum '*' --format csv --limit 1 ${token:+--after "$token"} >page.csv
-    grep -v -e '^metric,' -e '^#' page.csv >>paged.csv
-    token=$(sed -n 's/^# after //p' page.csv)
+    days sum '*' --format csv --limit 1 ${token:+--after "$token"} >page.csv 2>more.txt
+    grep -v '^metric,' page.csv >>paged.csv
+    token=$(sed -n 's/.* --after \([^ ]*\) goes on.*/\1/p' more.txt)
     n=$((n + 1))
     [ -n "$token" ] && [ $n -lt 20 ] || break
 done

@@ -68,3 +68,8 @@ tsd scan 2013/01/01 2013/01/02 sum m host=web02 --port $port --delete
 stop
 tsd scan 2013/01/01-00:00:01 2013/01/01-00:00:03 sum m --data data --delete
 tsd export --data data
+# a page of CSV is a table: its token goes to standard error
+tsd scan 2013/01/01 2013/01/02 sum m sum n --limit 1 --format csv --data data >page.csv
+cat page.csv
+tsd scan 2013/01/01 2013/01/02 sum m sum n --limit 9 --format csv --data data | tail -1
+tsd scan 2013/01/01 2013/01/02 sum m sum n --limit 1 --keys --format csv --data data

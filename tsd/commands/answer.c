@@ -67,9 +67,31 @@ static int answer_keep(void *arg, struct ts_slice piece, struct ts_error *err)
     return 0;
 }
 
+/* Add a piece to what is kept back; what is printed now is all but the last line. */
+static struct ts_slice answer_ready(struct tsd_answer *a, struct ts_slice piece)
+{
+    ts_buf_slice(a->tail, piece);
+    struct ts_slice all = ts_buf_get(a->tail);
+    const char *nl = all.n > 1 ? memrchr(all.p, '\n', all.n - 1) : NULL;
+    return (struct ts_slice){all.p, nl ? (size_t)(nl + 1 - all.p) : 0};
+}
+
+static int answer_put(struct tsd_answer *a, struct ts_slice piece, struct ts_error *err);
+
 static int answer_print(void *arg, struct ts_slice piece, struct ts_error *err)
 {
     struct tsd_answer *a = arg;
+    if (!a->tail)
+        return answer_put(a, piece, err);
+    struct ts_slice ready = answer_ready(a, piece);
+    TS_TRY(answer_put(a, ready, err));
+    memmove(a->tail->p, a->tail->p + ready.n, a->tail->n - ready.n);
+    a->tail->n -= ready.n;
+    return 0;
+}
+
+static int answer_put(struct tsd_answer *a, struct ts_slice piece, struct ts_error *err)
+{
     if (piece.n)
         a->last = piece.p[piece.n - 1];
     a->n_bytes += piece.n;

@@ -7,6 +7,8 @@
  * Threads    the main thread
  * Not here   daemon or folder (answer.c), the form of rows (tsd/format/scan.c), what is deleted (query/execution/delete.c)
  */
+#include "base/cut.h"
+#include "base/text.h"
 #include "storage/versioned.h"
 #include "tsd/commands/answer.h"
 #include "tsd/commands/hbase.h"
@@ -17,6 +19,7 @@
 
 #define CHOICE_URI_MAX ((size_t)1 << 20)
 #define CHOICE_WAIT_MS 20
+#define SCAN_TOKEN     "# after " /* before the token of a page */
 
 /* What was chosen. */
 struct choice {
@@ -186,6 +189,7 @@ struct scan_cmd {
     struct choice choice;      /* what */
     struct tsd_answer answer;  /* where */
     struct tsd_scan_opts opts; /* which rows, and how */
+    struct ts_buf tail;        /* the last line of a page of CSV, which may be a token */
 };
 
 static int scan_local(void *arg, struct ts_sink *sink, struct ts_error *err)
@@ -224,6 +228,24 @@ static int scan_remote(struct scan_cmd *s, struct ts_error *err)
     return rc;
 }
 
+/* What gets the last line of a page of CSV; NULL: this is none. */
+static struct ts_buf *scan_pages(struct scan_cmd *s)
+{
+    return s->opts.form == TSD_SCAN_CSV && s->opts.max_rows ? &s->tail : NULL;
+}
+
+/* The last line of a page of CSV: of the table, or the token, which is no part of it. */
+static int scan_tail(struct scan_cmd *s, struct ts_error *err)
+{
+    struct ts_slice line = ts_buf_get(&s->tail);
+    s->answer.tail = NULL;
+    if (!ts_slice_begins_nocase(line, SCAN_TOKEN))
+        return tsd_print(line, err);
+    line = ts_slice_trim((struct ts_slice){line.p + sizeof SCAN_TOKEN - 1, line.n - (sizeof SCAN_TOKEN - 1)});
+    tsd_say("there are more rows; --after %.*s goes on behind these", (int)line.n, line.p);
+    return 0;
+}
+
 static int scan_hbase(struct scan_cmd *s, const struct tsd_args *args)
 {
     struct tsd_hbase_tables tables;
@@ -234,7 +256,10 @@ static int scan_hbase(struct scan_cmd *s, const struct tsd_args *args)
         return tsd_usage(args, "%s", err.text);
     if (rc < 0)
         return tsd_fail(&err);
+    s->answer.tail = scan_pages(s);
     rc = tsd_answer_local(&s->answer, scan_local, s, NULL, &err);
+    if (rc == 0 && s->answer.tail)
+        rc = scan_tail(s, &err);
     if (rc == 0)
         rc = tsd_answer_end(&s->answer, &err);
     int code = tsd_answer_close(&s->answer, rc, &err);
@@ -286,6 +311,7 @@ int tsd_scan_cmd_run(const struct tsd_args *args)
 {
     bool del = tsd_args_has(args, "delete"), hbase = tsd_args_has(args, "hbase");
     struct scan_cmd s = {.opts = {.form = TSD_SCAN_ROWS}};
+    ts_buf_init(&s.tail, 0);
     struct ts_error err = {0};
     if (!hbase && tsd_hbase_option_given(args))
         return tsd_usage(args, "--%s belongs to --hbase", tsd_hbase_option_given(args));
@@ -305,9 +331,12 @@ int tsd_scan_cmd_run(const struct tsd_args *args)
         code = scan_hbase(&s, args);
     else if (code == TSD_EXIT_OK) {
         int rc = tsd_answer_open(&s.answer, args, del ? TSD_LOCAL_WRITE : TSD_LOCAL_READ, &err);
+        s.answer.tail = scan_pages(&s);
         if (rc == 0)
             rc = s.answer.store ? tsd_answer_local(&s.answer, scan_local, &s, NULL, &err)
                                 : scan_remote(&s, &err);
+        if (rc == 0 && s.answer.tail)
+            rc = scan_tail(&s, &err);
         if (rc == 0 && del)
             rc = scan_delete(&s, &err);
         if (rc == 0)
@@ -315,6 +344,7 @@ int tsd_scan_cmd_run(const struct tsd_args *args)
         code = tsd_answer_close(&s.answer, rc, &err);
     }
     choice_release(&s.choice);
+    ts_buf_release(&s.tail);
     return code;
 }
 

@@ -34,15 +34,11 @@ static int bad_token(struct ts_slice token, struct ts_error *err)
                         TS_SHOWN(token, 64));
 }
 
-/* Read a token: INDEX-TSUID-HOUR. */
-static int read_token(struct tsd_scan_run *r, struct ts_error *err)
+int tsd_scan__token_read(struct tsd_scan_run *r, struct ts_slice token, struct ts_error *err)
 {
-    struct ts_slice token = r->opts->after;
     const char *a = token.n ? memchr(token.p, '-', token.n) : NULL;
     const char *b = a ? memchr(a + 1, '-', token.n - (size_t)(a + 1 - token.p)) : NULL;
     int64_t sub, hour;
-    if (!token.p)
-        return 0;
     if (!b || ts_num_parse_int((struct ts_slice){token.p, (size_t)(a - token.p)}, &sub, NULL) < 0 ||
         sub < 0 ||
         ts_num_parse_int((struct ts_slice){b + 1, token.n - (size_t)(b + 1 - token.p)}, &hour, NULL) < 0 ||
@@ -372,7 +368,7 @@ int tsd_scan_run(struct sto_store *store, const struct qry_spec *spec, const str
     r->items.text.budget = r->budget.memory;
     struct qry_spec with = *spec;
     with.view = &r->lines.view;
-    int rc = read_token(r, err);
+    int rc = opts->after.p ? tsd_scan__token_read(r, opts->after, err) : 0;
     if (rc == 0 && r->after_sub >= spec->n_subs)
         rc = bad_token(opts->after, err);
     if (rc == 0)

@@ -89,6 +89,11 @@ bool tsd_scan__key_has(const struct tsd_scan_range *range, const uint8_t *key, s
 bool tsd_scan__key_hours(const struct tsd_scan_range *range, const uint8_t *ids, size_t n_ids,
                          size_t metric_n, int64_t *out_first_s, int64_t *out_last_s);
 
+/* --- scan.c --- */
+
+/** Read a token, INDEX-TSUID-HOUR: where to go on. TS_EINVAL. */
+int tsd_scan__token_read(struct tsd_scan_run *r, struct ts_slice token, struct ts_error *err);
+
 /* --- scan_forms.c --- */
 
 /** What stands before everything. */

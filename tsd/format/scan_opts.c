@@ -96,9 +96,9 @@ static int set_limit(struct tsd_scan_opts *o, struct ts_slice value, struct ts_e
 
 static int set_after(struct tsd_scan_opts *o, struct ts_slice value, struct ts_error *err)
 {
-    (void)err;
+    struct tsd_scan_run read;
     o->after = value;
-    return 0;
+    return tsd_scan__token_read(&read, value, err);
 }
 
 static int set_sample(struct tsd_scan_opts *o, struct ts_slice value, struct ts_error *err)

@@ -18,8 +18,9 @@
 #include "storage/catalog/catalog.h"
 #include "storage/engine/handover.h"
 
-#define DEPTH_MAX    4u /* folders within each other that are removed */
-#define REMOVE_TRIES 5u /* of a folder into which an importer still writes */
+#define DEPTH_MAX    4u  /* folders within each other that are removed */
+#define NAME_SHOWN   100 /* bytes of a series in an error */
+#define REMOVE_TRIES 5u  /* of a folder into which an importer still writes */
 
 /* --- removing --- */
 
@@ -386,6 +387,16 @@ static bool known(void *arg, uint32_t metric, uint32_t series)
     return is;
 }
 
+static void name_of(void *arg, uint32_t series, struct ts_buf *out)
+{
+    const struct sto_staging *s = arg;
+    unsigned reading = sto_catalog_read_begin(s->catalog);
+    const struct sto_series *found_series = sto_series_get(s->catalog, series);
+    if (found_series)
+        ts_buf_slice(out, ts_utf8_cut(sto_series_text(found_series), NAME_SHOWN));
+    sto_catalog_read_end(s->catalog, reading);
+}
+
 int sto_staging_hand_over(struct sto_staging *s, struct ts_slice id, const struct sto_bulk_sum *expect,
                           const struct sto_bulk_replace *replace, struct sto_bulk_sum *out,
                           struct ts_error *err)
@@ -402,6 +413,7 @@ int sto_staging_hand_over(struct sto_staging *s, struct ts_slice id, const struc
                                  .sum = expect,
                                  .replace = replace,
                                  .known = known,
+                                 .name = name_of,
                                  .arg = s,
                                  .cancel = &cancel};
         rc = sto_engine_hand_over(s->engine, &h, out, err);

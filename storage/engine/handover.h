@@ -38,6 +38,8 @@ struct sto_handover {
     const struct sto_bulk_replace *replace; /* NULL: nothing is deleted */
     /* Does the store have this series, with this metric? Any thread. */
     bool (*known)(void *arg, uint32_t metric, uint32_t series);
+    /* Append its metric and tags, as in "m host=a", cut after 100 bytes. Any thread. */
+    void (*name)(void *arg, uint32_t series, struct ts_buf *out);
     void *arg;
     const _Atomic bool *cancel; /* ends steps 1 and 2 with TS_ECANCELLED; may be NULL */
 };

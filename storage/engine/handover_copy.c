@@ -140,20 +140,49 @@ static bool are_good_versions(const struct sto_cells *c)
     return true;
 }
 
-/* Do all points of a row lie in what is replaced? The first and the last of them tell, since the others are between them. */
+/* Do all points of a row lie in what is replaced? The first and the last of them tell, since the others are between them. *out_ms: the time of
+ * the first one that does not. */
 static bool is_replaced(const struct sto_bulk_replace *r, const struct sto_key *key,
-                        const struct sto_cells *cells)
+                        const struct sto_cells *cells, int64_t *out_ms)
 {
     int64_t at_ms = key->hour * TS_HOUR_MS;
-    return roaring_bitmap_contains(r->series, key->series) &&
-           at_ms + sto_meta_off(cells->meta[0]) >= r->from_ms &&
-           at_ms + sto_meta_off(cells->meta[cells->n - 1]) <= r->to_ms;
+    bool is_series = roaring_bitmap_contains(r->series, key->series);
+    uint32_t i = 0;
+    *out_ms = at_ms + sto_meta_off(cells->meta[0]);
+    if (!is_series || *out_ms < r->from_ms)
+        return false;
+    if (at_ms + sto_meta_off(cells->meta[cells->n - 1]) <= r->to_ms)
+        return true;
+    while (at_ms + sto_meta_off(cells->meta[i]) <= r->to_ms)
+        i++;
+    *out_ms = at_ms + sto_meta_off(cells->meta[i]);
+    return false;
+}
+
+/* The file has a point that is not replaced. */
+static int not_replaced(struct check *c, const struct sto_key *key, int64_t ts_ms)
+{
+    struct ts_buf text;
+    if (c->why.code)
+        return TS_EINVAL;
+    ts_buf_init(&text, 0);
+    ts_buf_str(&text, "the point of ");
+    c->h->name(c->h->arg, key->series, &text);
+    ts_buf_str(&text, " at ");
+    ts_time_print(NULL, ts_ms, ts_ms % 1000 != 0, &text);
+    ts_buf_str(&text, roaring_bitmap_contains(c->h->replace->series, key->series)
+                          ? " is outside of the times that are replaced"
+                          : " is of no series that is replaced");
+    (void)ts_error_set(&c->why, TS_EINVAL, "%.*s", (int)text.n, text.p);
+    ts_buf_release(&text);
+    return TS_EINVAL;
 }
 
 static int check_row(void *arg, const struct sto_key *key, const struct sto_cells *cells,
                      struct ts_error *err)
 {
     struct check *c = arg;
+    int64_t outside_ms;
     (void)err;
     if (key->hour < sto_hour(STO_MIN_TS_MS) || key->hour >= sto_hour(STO_MAX_TS_MS))
         return bad(c, "has a time that a point cannot have");
@@ -163,8 +192,8 @@ static int check_row(void *arg, const struct sto_key *key, const struct sto_cell
         c->metric = key->metric;
         c->series = key->series;
     }
-    if (c->h->replace && !is_replaced(c->h->replace, key, cells))
-        return bad(c, "has points of other series or times than those that are to be replaced");
+    if (c->h->replace && !is_replaced(c->h->replace, key, cells, &outside_ms))
+        return not_replaced(c, key, outside_ms);
     if (sto_cells_are_kept(cells) ? !are_good_versions(cells) : !is_good_row(cells))
         return bad(c, "has a point that is not valid");
     if ((++c->n_rows & 255) == 0 && cancelled(c->h))

@@ -2,6 +2,7 @@
 """tsd replace and PUT /api/series on a real daemon: readers see the old points or the new ones, whoever reads, puts, or kills meanwhile."""
 import http.client
 import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -9,7 +10,7 @@ import time
 import urllib.parse
 
 from metakit import ask, check, end, holds
-from tsdtest import Daemon
+from tsdtest import Daemon, binary
 
 T0 = 1700000000
 N = 3000
@@ -82,6 +83,18 @@ def by_command(d, folder):
         f.write("nonsense\n")
     r = run(check=False)
     holds("a bad line changes nothing", r.returncode == 1 and "nothing is replaced: not all lines can be stored" in r.stderr, r.stderr)
+    outside = os.path.join(folder, "outside.txt")
+    for line, text in ((f"m.x {T0 + 2} 1 host=b", "m.x host=b at 2023-11-14T22:13:22Z is of no series that is replaced"),
+                       (f"m.x {T0 - 1}.500 1 host=a", "m.x host=a at 2023-11-14T22:13:19.500Z is outside of the times"),
+                       (f"m.x {T0 + N + 1} 1 host=a", "m.x host=a at 2023-11-14T23:03:21Z is outside of the times")):
+        with open(outside, "w", encoding="ascii") as f:
+            f.write(f"m.x {T0 + 1} 1 host=a\nm.x {T0 + N} 1 host=a\n" + line + "\n")
+        r = d.run("replace", outside, "--series", "m.x{host=a}", "--from", str(T0), "--to", str(T0 + N), "--port", str(d.port), check=False)
+        holds("the first point outside is named", r.returncode == 1 and text in r.stderr, r.stderr)
+    for words in (("--series", "m.x{host=a", "--from", str(T0), "--to", str(T0 + 1)), ("--series", "m.x", "--from", "then", "--to", str(T0 + 1)),
+                  ("--series", "m.x", "--from", str(T0), "--to", str(T0 - 1))):
+        r = d.run("replace", "/dev/null", *words, "--port", "1", check=False)  # before a file is read or the daemon is asked
+        holds("wrong words", r.returncode == 2 and "see tsd help replace" in r.stderr, (words, r.stderr))
     where = ("--series", "m.x{host=a}", "--from", str(T0), "--to", str(T0 + 1), "--port", str(d.port))
     r = d.run("replace", "/dev/null", *where, check=False)
     holds("no points at all change nothing", r.returncode == 1 and "the files have no points" in r.stderr, r.stderr)
@@ -90,6 +103,21 @@ def by_command(d, folder):
     check("nothing has changed", points(d), {"a": {T0 + i: i % 7 for i in range(N)}, "b": b})
     d.run("replace", "/dev/null", *where, "--empty")
     check("unless it is said", min(points(d)["a"]), T0 + 2)
+
+
+def side_by_side(d, folder):
+    """Commands that end at the same time wait for each other."""
+    procs = []
+    for i in range(6):
+        path = os.path.join(folder, f"side{i}.txt")
+        with open(path, "w", encoding="ascii") as f:
+            f.write("".join(f"m.side {T0 + t} {i} host=h{i}\n" for t in range(N)))
+        procs.append(subprocess.Popen([binary(), "replace", path, "--series", f"m.side{{host=h{i}}}", "--from", str(T0), "--to", str(T0 + N), "--port", str(d.port)],
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
+    for p in procs:
+        out = p.communicate(timeout=300)[0]
+        holds("a replacement beside others", p.returncode == 0, out)
+    check("all are there", {h: len(v) for h, v in points(d, "m.side").items()}, {f"h{i}": N for i in range(6)})
 
 
 def meanwhile(d):
@@ -155,6 +183,7 @@ def main():
             fill(d)
             by_http(d)
             by_command(d, folder)
+            side_by_side(d, folder)
             meanwhile(d)
             killed(d)
     with Daemon() as d:

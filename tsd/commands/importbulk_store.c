@@ -15,7 +15,9 @@
 #include "tsd/commands/client.h"
 #include "tsd/ingest/bulknames.h"
 
-#define STORE_TRIES 50 /* of names, while series are being forgotten or too many jobs wait */
+#define STORE_TRIES      50        /* of names, while series are being forgotten or too many jobs wait */
+#define STORE_TAKE_TRIES 1500      /* of a hand-over, while another one is under way: five minutes, */
+#define STORE_TAKE_NS    200000000 /* with this between them */
 
 int tsd_bulk_store_open(struct tsd_bulk_store *s, enum tsd_local how, struct ts_error *err)
 {
@@ -175,6 +177,12 @@ static void store_replaced(const struct tsd_bulk_store *s, struct ts_buf *path)
     }
 }
 
+/* Is the store handing over the files of another command? */
+static bool store_is_busy(const struct tsd_client_reply *reply, const struct ts_error *err)
+{
+    return reply->status == 503 && strstr(err->text, "another hand-over") != NULL;
+}
+
 int tsd_bulk_store_take(struct tsd_bulk_store *s, const struct sto_bulk_sum *sum, uint64_t *out_deleted,
                         struct ts_error *err)
 {
@@ -191,6 +199,11 @@ int tsd_bulk_store_take(struct tsd_bulk_store *s, const struct sto_bulk_sum *sum
         store_replaced(s, &path);
     ts_buf_char(&path, 0);
     int rc = store_ask(s, "POST", path.p, (struct ts_slice){NULL, 0}, &reply, err);
+    for (unsigned i = 0; rc < 0 && store_is_busy(&reply, err) && i < STORE_TAKE_TRIES; i++) {
+        ts_buf_release(&reply.body);
+        (void)nanosleep(&(struct timespec){.tv_nsec = STORE_TAKE_NS}, NULL);
+        rc = store_ask(s, "POST", path.p, (struct ts_slice){NULL, 0}, &reply, err);
+    }
     json_t *o = rc == 0 ? json_loadb(reply.body.p, reply.body.n, 0, NULL) : NULL;
     *out_deleted = store_number(o, "deleted");
     json_decref(o);

@@ -6,6 +6,8 @@
  * Threads    the main thread
  * Not here   reading, sorting, handing over (import.c, importbulk.c)
  */
+#include "base/time.h"
+#include "query/query.h"
 #include "tsd/commands/client.h"
 #include "tsd/commands/import.h"
 #include "tsd/commands/importbulk.h"
@@ -27,6 +29,27 @@ const struct ts_opt tsd_replace_opts[] = {
     {.name = NULL},
 };
 
+/* Can the words be read, before the files are? The daemon reads them again when it replaces the points. */
+static int replace_check(const struct tsd_args *args)
+{
+    struct ts_error err = {0};
+    struct ts_arena arena;
+    struct qry_spec spec;
+    struct ts_buf m;
+    const char *tz = tsd_args_get(args, "tz");
+    ts_arena_init(&arena, 0);
+    ts_buf_init(&m, 0);
+    ts_buf_printf(&m, "none:%s", tsd_args_get(args, "series"));
+    struct qry_param params[] = {{TS_SLICE_LIT("m"), ts_buf_get(&m)},
+                                 {TS_SLICE_LIT("start"), ts_slice_str(tsd_args_get(args, "from"))},
+                                 {TS_SLICE_LIT("end"), ts_slice_str(tsd_args_get(args, "to"))},
+                                 {TS_SLICE_LIT("tz"), ts_slice_str(tz ? tz : "")}};
+    int rc = qry_parse_params(params, tz ? 4 : 3, ts_clock_ms(), false, &arena, &spec, &err);
+    ts_buf_release(&m);
+    ts_arena_release(&arena);
+    return rc < 0 ? tsd_usage(args, "%s", err.text) : TSD_EXIT_OK;
+}
+
 int tsd_replace_run(const struct tsd_args *args)
 {
     static const char *const needed[] = {"series", "from", "to"};
@@ -37,7 +60,7 @@ int tsd_replace_run(const struct tsd_args *args)
             return tsd_usage(args, "say what is replaced: --series METRIC{FILTERS} --from TIME --to TIME");
     if (args->n_words == 0)
         return tsd_usage(args, "name the files with the new points; - is standard input");
-    if (tsd_import_listed(&im) != TSD_EXIT_OK)
+    if (replace_check(args) != TSD_EXIT_OK || tsd_import_listed(&im) != TSD_EXIT_OK)
         return TSD_EXIT_USAGE;
     im.points_to = tsd_args_has(args, "dry-run") ? &tsd_import_dry : &tsd_import_bulk;
     im.format = &format;

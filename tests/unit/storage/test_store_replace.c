@@ -180,7 +180,8 @@ static void test_store_replace__nothing_outside(void **state)
         in.v[3].flags = sto_meta_flags(STO_OP_PUT, TS_NUM_INT, 0, true);
         stage(&b, &in, &sum);
         assert_int_equal(sto_bulk_replace(b.st, bulk_id(), &sum, &r.what, &taken, &err), TS_EINVAL);
-        assert_non_null(strstr(err.text, "than those that are to be replaced"));
+        assert_non_null(strstr(err.text, k ? "is outside of the times that are replaced"
+                                           : "is of no series that is replaced"));
         bulk_expect(b.st, &b.d, 0, "refused");
         ship_reopen(&b);
         bulk_expect(b.st, &b.d, 0, "refused, and opened again");

@@ -70,8 +70,8 @@ static void print_hours(const json_t *hours, struct ts_buf *out)
     if (json_is_integer(cutoff)) {
         ts_buf_str(out, ", expired before ");
         print_time(cutoff, out);
-        ts_buf_printf(out, ", %lld bytes to be freed",
-                      (long long)json_integer_value(json_object_get(hours, "expiredBytes")));
+        char bytes[TSD_FIGURE_BYTES];
+        ts_buf_printf(out, ", %s to be freed", bytes_of(hours, "expiredBytes", bytes));
     }
     ts_buf_char(out, '\n');
 }

@@ -7,7 +7,7 @@ import {keysOf, latestRows, selection} from "../../../tsd/page/www/latest.js";
 import {growth, knownColumns} from "../../../tsd/page/www/metrics.js";
 import {toCsv, toJson} from "../../../tsd/page/www/sheet.js";
 import {curveQuery, curvesOf, exploreLink} from "../../../tsd/page/www/start_model.js";
-import {PARTS, queryWords} from "../../../tsd/page/www/status_parts.js";
+import {PARTS, pendingShards, queryWords} from "../../../tsd/page/www/status_parts.js";
 import {filterWords, readFilter, withFilter, writeFilter} from "../../../tsd/page/www/totals_filter.js";
 import {fieldOf} from "../../../tsd/page/www/totals_form.js";
 
@@ -113,4 +113,11 @@ test("queries of the view Status in words", () => {
   assert.match(queryWords(text, "UTC"), /^sum:15m-sum:rate:web.hits\{host=a\|b\}, avg:m, .*2026.* to .*2026/);
   assert.equal(queryWords("lookup of m", "UTC"), "lookup of m");
   assert.equal(queryWords("{\"m\":1}", "UTC"), "{\"m\":1}");
+});
+
+test("a change of shards is shown while it is pending", () => {
+  assert.equal(pendingShards(undefined), null);
+  assert.equal(pendingShards({shards: 2, wanted: 2}), null);
+  assert.equal(pendingShards({shards: 2, wanted: 4}), "2 shards, 4 are wanted: about to change");
+  assert.equal(pendingShards({shards: 2, wanted: 1, waits: "ids are remembered"}), "2 shards, 1 is wanted: ids are remembered");
 });

@@ -97,6 +97,18 @@ function config(list) {
     h("details", null, h("summary", null, `All ${count(list.length)} keys`), table(known, list, {caption: "All keys", cards: true}))];
 }
 
+/** A wanted number of shards that the daemon does not have yet, as tsd status says it; null: there is none. */
+export function pendingShards({shards: now, wanted, waits} = {}) {
+  return now === wanted || wanted === undefined ? null
+    : `${count(now)} ${now === 1 ? "shard" : "shards"}, ${count(wanted)} ${wanted === 1 ? "is" : "are"} wanted: ${waits ?? "about to change"}`;
+}
+
+function shards({list, rebalance}) {
+  const pending = pendingShards(rebalance);
+  return [pending && h("p", {class: "hint"}, pending), table([text("shard", "Owner", {heading: true}), num("series", "Series", count),
+    num("memstore_bytes", "In memory", bytes), num("log_bytes", "In the log", bytes)], list, {caption: "Memory of each owner"})];
+}
+
 /** The parts in their order. */
 export const PARTS = [
   {key: "rates", title: "Data", pick: s => (s.rates || s.totals ? {rates: s.rates, totals: s.totals} : null), draw: rates},
@@ -106,8 +118,7 @@ export const PARTS = [
   {key: "connections", title: "Connections", pick: s => s.connections ?? null, draw: connections},
   {key: "remote", title: "Remote store", pick: s => s.remote ?? null, draw: remote},
   {key: "times", title: "Times", pick: s => (s.times && Object.keys(s.times).length ? s.times : null), draw: times},
-  {key: "shards", title: "Shards", pick: s => some(s.shards), draw: list => table([text("shard", "Shard", {heading: true}), num("series", "Series", count),
-    num("memstore_bytes", "In memory", bytes), num("log_bytes", "In the log", bytes)], list, {caption: "Shards"})},
+  {key: "shards", title: "Shards", pick: s => (some(s.shards) ? {list: s.shards, rebalance: s.rebalance} : null), draw: shards},
   {key: "windows", title: "Files", pick: s => some(s.windows), draw: windows},
   {key: "config", title: "Configuration", pick: s => some(s.config), draw: config},
 ];

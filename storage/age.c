@@ -313,6 +313,20 @@ static void on_delete(void *arg, const struct sto_tomb *t)
             p->n_overtaken += roaring_bitmap_remove_checked(p->rise[i].done, t->series);
 }
 
+/* So has a bulk load, which may have points that have expired. */
+static int drop_loaded(struct pass *p, struct ts_error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < p->n_rise && rc == 0; i++) {
+        roaring_bitmap_t *newer = roaring_bitmap_create();
+        rc = sto_aged_files_newer(p->files, p->rows.snap->v, p->rise[i].done, p->rise[i].to_ms, newer, err);
+        p->n_overtaken += roaring_bitmap_get_cardinality(newer);
+        roaring_bitmap_andnot_inplace(p->rise[i].done, newer);
+        roaring_bitmap_free(newer);
+    }
+    return rc;
+}
+
 /* Add a set, which is taken, to the marks. */
 static void add_mark(struct sto_floors *marks, int64_t to_ms, roaring_bitmap_t *series)
 {
@@ -356,6 +370,7 @@ static int save_marks(struct pass *p, struct ts_error *err)
 {
     struct sto_store *st = p->st;
     sto_aged_files_deletes(p->files, on_delete, p);
+    TS_TRY(drop_loaded(p, err));
     if (sto_catalog_generation(st->catalog) != p->generation)
         return ts_error_set(err, TS_EBUSY, "names were changed meanwhile");
     struct sto_floors *marks = risen(p);

@@ -45,10 +45,10 @@ void qry_internal_list(struct sto_catalog *cat, struct ts_slice metric, struct t
 /* A walk over the internal metrics of a store. */
 struct walk {
     struct sto_catalog *cat;
-    struct ts_buf text;       /* scratch */
-    struct ts_slice from, to; /* of a rename */
-    int rc;                   /* first error */
-    struct ts_error *err;     /* and its text */
+    struct ts_buf text;   /* scratch */
+    struct ts_slice from; /* what is deleted */
+    int rc;               /* first error */
+    struct ts_error *err; /* and its text */
 };
 
 /* Visit the visible series of an internal one. */
@@ -75,19 +75,6 @@ static void walk_restore(void *arg, uint32_t id, struct ts_slice name)
     roaring_bitmap_free(set);
 }
 
-static void walk_rename(void *arg, uint32_t id, struct ts_slice name)
-{
-    struct walk *w = arg;
-    struct sto_internal h;
-    (void)id;
-    if (w->rc < 0 || !sto_internal_parse(name, &h) || !ts_slice_eq(h.metric, w->from))
-        return;
-    ts_buf_clear(&w->text);
-    h.metric = w->to;
-    sto_internal_name(&h, &w->text);
-    w->rc = sto_uid_rename(w->cat, STO_UID_METRIC, name, ts_buf_get(&w->text), w->err);
-}
-
 static void walk_delete(void *arg, uint32_t id, struct ts_slice name)
 {
     struct walk *w = arg;
@@ -111,11 +98,31 @@ int qry_internal_restore(struct sto_store *st, struct ts_error *err)
     return walk_all(&w, walk_restore);
 }
 
-int qry_internal_rename(struct sto_store *st, struct ts_slice from, struct ts_slice to, struct ts_error *err)
+int qry_metric_rename(struct sto_store *st, struct ts_slice from, struct ts_slice to, struct ts_error *err)
 {
-    struct walk w = {.cat = sto_store_catalog(st), .from = from, .to = to, .err = err};
-    TS_TRY(walk_all(&w, walk_rename));
-    return sto_versioned_rename(st, from, to, err);
+    const struct qry_internal_metric *internal;
+    struct ts_arena arena;
+    struct ts_buf name;
+    size_t n;
+    ts_arena_init(&arena, 0);
+    ts_buf_init(&name, 0);
+    qry_internal_list(sto_store_catalog(st), from, &arena, &internal, &n);
+    struct sto_uid_change *all = ts_arena_alloc(&arena, (n + 1) * sizeof *all);
+    all[0] = (struct sto_uid_change){.from = from, .to = to};
+    for (size_t i = 0; i < n; i++) {
+        struct sto_internal parts = internal[i].parts;
+        parts.metric = to;
+        ts_buf_clear(&name);
+        sto_internal_name(&parts, &name);
+        struct ts_slice made = ts_buf_get(&name);
+        char *copy = ts_arena_alloc(&arena, made.n);
+        memcpy(copy, made.p, made.n);
+        all[i + 1] = (struct sto_uid_change){.from = internal[i].name, .to = {copy, made.n}};
+    }
+    int rc = sto_uid_rename_all(sto_store_catalog(st), STO_UID_METRIC, all, n + 1, err);
+    ts_buf_release(&name);
+    ts_arena_release(&arena);
+    return rc < 0 ? rc : sto_versioned_rename(st, from, to, err);
 }
 
 int qry_internal_delete(struct sto_store *st, struct ts_slice metric, struct ts_error *err)

@@ -106,6 +106,15 @@ struct ts_slice sto_uid_name(const struct sto_catalog *cat, enum sto_uid_kind ki
  * fdatasync. */
 int sto_uid_rename(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice from, struct ts_slice to,
                    struct ts_error *err);
+/* One of several changes of names. */
+struct sto_uid_change {
+    struct ts_slice from, to;
+    uint32_t id; /* set by the call */
+};
+/** Rename all of n names of one kind, or none: no reader, and nobody who creates names, sees one of them without the others. The records of all are in one
+ * write to the log; after a power cut in a call that did not return, the first of them may be renamed alone. Errors and cost as sto_uid_rename. */
+int sto_uid_rename_all(struct sto_catalog *cat, enum sto_uid_kind kind, struct sto_uid_change *v, size_t n,
+                       struct ts_error *err);
 /**
  * Delete a name. Its id is never reused, and points written with it stay: the id gets the name "~ID~name",
  * which no client can send, until it is renamed back. A client that sends the old name gets a new id.

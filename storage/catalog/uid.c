@@ -9,7 +9,6 @@
 
 #include "base/hash.h"
 #include "storage/catalog/catalog_int.h"
-#include "storage/catalog/catalog_log.h"
 #include "storage/readonly.h"
 
 uint32_t sto_uidtab__hash(struct ts_slice name)
@@ -229,64 +228,10 @@ void sto_uid_containing(struct sto_catalog *cat, enum sto_uid_kind kind, struct 
     sto_suggest__containing(&cat->uids[kind], part, max, each, arg);
 }
 
-/* Is the name `to` free, and does `from` exist? *out_id is the id of `from`. */
-static int rename_check(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice from,
-                        struct ts_slice to, uint32_t *out_id, struct ts_error *err)
-{
-    struct sto_uidtab *t = &cat->uids[kind];
-    *out_id = sto_uidtab__find(t, from, sto_uidtab__hash(from));
-    if (!*out_id)
-        return ts_error_set(err, TS_ENOTFOUND, "no such %s: %.*s", sto_uid__kind_name(kind), (int)from.n,
-                            from.p);
-    TS_TRY(
-        sto_catalog__touch_name(cat, kind, *out_id, err)); /* a rename must not follow its being forgotten */
-    if (sto_uidtab__find(t, to, sto_uidtab__hash(to)))
-        return ts_error_set(err, TS_EEXIST, "%s exists already: %.*s", sto_uid__kind_name(kind), (int)to.n,
-                            to.p);
-    return 0;
-}
-
-/* Write the log first and memory second. log_lock is held, so that no other record is written between, and so
- * is rewrite_lock, so that no running checkpoint already has one of the two names. */
-static int rename_logged(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice from,
-                         struct ts_slice to, struct ts_error *err)
-{
-    uint32_t id;
-    pthread_mutex_lock(&cat->lock);
-    int rc = rename_check(cat, kind, from, to, &id, err);
-    pthread_mutex_unlock(&cat->lock);
-    TS_TRY(rc);
-    TS_TRY(sto_catalog__write(cat, false, false, err)); /* the log must have the id before its rename */
-    TS_TRY(sto_catalog_log__rename(cat->log, kind, id, to, err));
-    rc = sto_reclog_flush(cat->log, true, err);
-    if (rc == 0) {
-        pthread_mutex_lock(&cat->lock);
-        rc = rename_check(cat, kind, from, to, &id, err); /* another thread may have created `to` meanwhile */
-        if (rc == 0) {
-            sto_uidtab__rename(&cat->uids[kind], id, to);
-            sto_catalog__renamed(cat);
-        }
-        pthread_mutex_unlock(&cat->lock);
-    }
-    if (rc < 0) { /* the record is in the log or in its buffer: revert it by another one */
-        (void)sto_catalog_log__rename(cat->log, kind, id, from, NULL);
-        (void)sto_reclog_flush(cat->log, true, NULL);
-    }
-    return rc;
-}
-
 int sto_uid_rename(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice from, struct ts_slice to,
                    struct ts_error *err)
 {
-    TS_TRY(sto_uid__check(kind, to, err));
-    if (cat->read_only)
-        return sto_read_only_refuse(cat->read_only_why, err);
-    pthread_mutex_lock(&cat->rewrite_lock);
-    pthread_mutex_lock(&cat->log_lock);
-    int rc = rename_logged(cat, kind, from, to, err);
-    pthread_mutex_unlock(&cat->log_lock);
-    pthread_mutex_unlock(&cat->rewrite_lock);
-    return rc;
+    return sto_uid_rename_all(cat, kind, &(struct sto_uid_change){.from = from, .to = to}, 1, err);
 }
 
 int sto_uid_delete(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice name,

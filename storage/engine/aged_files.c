@@ -156,6 +156,30 @@ void sto_aged_files_deletes(const struct sto_aged_files *a, void (*each)(void *a
     sto_engine_unpin(a->e, v);
 }
 
+static bool has_file(const struct sto_version *v, const struct sto_sst *sst)
+{
+    for (size_t i = 0; i < v->n_ssts; i++)
+        if (v->ssts[i] == sst)
+            return true;
+    return false;
+}
+
+int sto_aged_files_newer(const struct sto_aged_files *a, const struct sto_version *v,
+                         const roaring_bitmap_t *series, int64_t before_ms, roaring_bitmap_t *out,
+                         struct ts_error *err)
+{
+    struct sto_version *now = sto_engine_pin(a->e);
+    int rc = 0;
+    for (size_t i = 0; i < now->n_ssts && rc == 0; i++) {
+        const struct sto_sst_info *f = sto_sst_info(now->ssts[i]);
+        if (f->n_points && !sto_sst_broken(now->ssts[i]) && f->min_ms < before_ms && f->gen_hi != a->gen &&
+            !has_file(v, now->ssts[i]))
+            rc = sto_sst_series_common(sto_sst_series(now->ssts[i]), series, out, err);
+    }
+    sto_engine_unpin(a->e, now);
+    return rc;
+}
+
 bool sto_aged_files_stopped(const struct sto_aged_files *a)
 {
     return atomic_load_explicit(&a->e->stop_compact, memory_order_relaxed);

@@ -28,6 +28,11 @@ int sto_aged_files_write(struct sto_aged_files *a, struct ts_error *err);
 /** Call each for the deletes that are newer than the generation. */
 void sto_aged_files_deletes(const struct sto_aged_files *a, void (*each)(void *arg, const struct sto_tomb *t),
                             void *arg);
+/** Add the series that files which have come since the snapshot was taken have points of before a time to out, as far as they are in series: those of bulk
+ * loads. v: that of the snapshot. 0; TS_EIO, TS_ECORRUPT. */
+int sto_aged_files_newer(const struct sto_aged_files *a, const struct sto_version *v,
+                         const roaring_bitmap_t *series, int64_t before_ms, roaring_bitmap_t *out,
+                         struct ts_error *err);
 /** Is the store closing? Then the caller should end. */
 bool sto_aged_files_stopped(const struct sto_aged_files *a);
 /** Free it; what was not written is lost. NULL is ignored. */

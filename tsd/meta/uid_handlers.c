@@ -293,11 +293,10 @@ static int rename_do(struct tsd_meta_req *ask, enum sto_uid_kind kind, struct ts
     bool there = false;
     int rc = rename_remote(ask, kind, from, to, &there, &err);
     if (rc == 0)
-        rc = sto_uid_rename(cat, kind, from, to, &err);
+        rc = kind == STO_UID_METRIC ? qry_metric_rename(ask->store, from, to, &err)
+                                    : sto_uid_rename(cat, kind, from, to, &err);
     if (rc == TS_ENOTFOUND && there)
         rc = 0; /* the catalog does not have it, which is right */
-    else if (rc == 0 && kind == STO_UID_METRIC)
-        rc = qry_internal_rename(ask->store, from, to, &err);
     if (rc == TS_ENOTFOUND)
         ts_buf_printf(why, "Name(\"%.*s\") does not exist", (int)from.n, from.p);
     else if (rc == TS_EEXIST)

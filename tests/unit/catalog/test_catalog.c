@@ -400,6 +400,32 @@ static void test_catalog__failed_rename_is_taken_back(void **state)
     t_close(cat);
 }
 
+/* All of several names are renamed, or none. */
+static void test_catalog__names_are_renamed_together(void **state)
+{
+    (void)state;
+    struct sto_catalog *cat = t_open();
+    struct ts_error err = {0};
+    t_series(cat, "a k=1");
+    t_series(cat, "b k=1");
+    t_series(cat, "c k=1");
+    struct sto_uid_change v[] = {{.from = TS_SLICE_LIT("a"), .to = TS_SLICE_LIT("x")},
+                                 {.from = TS_SLICE_LIT("b"), .to = TS_SLICE_LIT("c")}};
+    assert_int_equal(sto_uid_rename_all(cat, STO_UID_METRIC, v, 2, &err), TS_EEXIST);
+    t_assert_slice(sto_uid_name(cat, STO_UID_METRIC, 1), "a");
+    v[1].from = TS_SLICE_LIT("no such name");
+    assert_int_equal(sto_uid_rename_all(cat, STO_UID_METRIC, v, 2, &err), TS_ENOTFOUND);
+    t_assert_slice(sto_uid_name(cat, STO_UID_METRIC, 1), "a");
+    v[1] = (struct sto_uid_change){.from = TS_SLICE_LIT("b"), .to = TS_SLICE_LIT("y")};
+    assert_int_equal(sto_uid_rename_all(cat, STO_UID_METRIC, v, 2, &err), 0);
+    t_close(cat);
+    cat = t_open();
+    t_assert_slice(sto_uid_name(cat, STO_UID_METRIC, 1), "x");
+    t_assert_slice(sto_uid_name(cat, STO_UID_METRIC, 2), "y");
+    t_assert_slice(sto_uid_name(cat, STO_UID_METRIC, 3), "c");
+    t_close(cat);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -414,6 +440,7 @@ int main(void)
         T_CASE(test_catalog__many_syncs_do_not_let_the_log_grow),
         T_CASE(test_catalog__full_disk_loses_nothing),
         T_CASE(test_catalog__failed_rename_is_taken_back),
+        T_CASE(test_catalog__names_are_renamed_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  */
 #include "tests/unit/query/aged_kit.h"
 
+#include "query/execution/internal_metric.h"
 #include "storage/engine/engine_int.h"
 #include "storage/store_int.h"
 
@@ -159,6 +160,49 @@ static void test_aged_apart__a_pass_ends_when_the_store_closes(void **state)
     end(&w);
 }
 
+static void rename_metric(void *arg, enum t_op op, const char *path, bool after)
+{
+    struct meanwhile *m = arg;
+    struct ts_error err = {0};
+    if (!m->in_pass || m->came || after || op != T_OP_PREAD || !strstr(path, "/files/"))
+        return;
+    m->came = true;
+    if (qry_metric_rename(m->w->st, TS_SLICE_LIT("m0"), TS_SLICE_LIT("m9"), &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+/* A metric is renamed while its hours are read, and back later: its summaries follow it. */
+static void test_aged_apart__a_metric_is_renamed_in_a_pass(void **state)
+{
+    (void)state;
+    for (int again = 0; again < 2; again++) {
+        struct world w;
+        struct ts_error err = {0};
+        begin(&w, 7, 30, 120);
+        fill_old(&w);
+        if (again) {
+            set_clock(&w, T0 - 20 * TS_HOUR_MS);
+            pump(&w);
+        }
+        set_clock(&w, T0 + 10 * TS_HOUR_MS);
+        flush_to(w.st, STO_LEVEL_FILES);
+        struct meanwhile m = {.w = &w, .in_pass = true};
+        t_faultfs_set_hook(w.f, rename_metric, &m);
+        pump(&w);
+        t_faultfs_set_hook(w.f, NULL, NULL);
+        assert_true(m.came);
+        for (int k = 0; k < 3; k++)
+            pump(&w);
+        if (qry_metric_rename(w.st, TS_SLICE_LIT("m9"), TS_SLICE_LIT("m0"), &err) < 0)
+            fail_msg("%s", err.text);
+        assert_int_equal(n_gone(&w), SERIES);
+        check(&w, "renamed back");
+        reopen(&w);
+        check(&w, "after a start");
+        end(&w);
+    }
+}
+
 static void fail_marks(void *arg, enum t_op op, const char *path, bool after)
 {
     struct world *w = arg;
@@ -227,6 +271,7 @@ int main(void)
         CASE(test_aged_apart__a_delete_holds_up_its_series_alone),
         CASE(test_aged_apart__a_pass_ends_when_the_store_closes),
         CASE(test_aged_apart__rows_without_marks_are_made_anew),
+        CASE(test_aged_apart__a_metric_is_renamed_in_a_pass),
         CASE(test_aged_apart__memory_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,6 +103,7 @@ static void release(struct sim *s)
     ts_free(s->cells.ops);
     sim_remote_release(s);
     sim_bulk_release(s);
+    sim_aged_release(s);
     t_ref_free(s->ref);
     roaring_bitmap_free(s->gone);
     for (int kind = 0; kind < STO_UID_KINDS; kind++)
@@ -147,6 +148,9 @@ static void run(uint64_t seed, unsigned n_steps, bool verbose)
         printf("bulk loads: %llu were taken, %llu of them replaced, %llu more in a crash\n",
                (unsigned long long)s->bulk.n_taken, (unsigned long long)s->bulk.n_replaced,
                (unsigned long long)s->bulk.n_kept);
+    if (verbose && s->aged.on)
+        printf("hours for longer than points: %zu have expired, %llu were compared\n", s->aged.n,
+               (unsigned long long)s->n_aged);
     if (verbose && s->n_cutoffs)
         printf("limit of bytes: %llu cutoffs\n", (unsigned long long)s->n_cutoffs);
     if (verbose)

@@ -14,7 +14,8 @@
  *
  * Seeds above SIM_REMOTE_SEED have a remote store, which fails and to which another writer writes as well. Those above SIM_BULK_SEED
  * have bulk loads instead, those above SIM_TOTAL_SEED kept totals too, those above SIM_QUOTA_SEED a limit of bytes, and those above
- * SIM_LEVEL_SEED compress files harder and change the number of shards.
+ * SIM_LEVEL_SEED compress files harder and change the number of shards. Those above SIM_AGED_SEED have none of these, but a rule that keeps hours
+ * longer than points.
  *
  * Threads    one
  * Not here   the plain model of points (tests/model/reference.h), the file system (tests/faults/faultfs.h)
@@ -46,7 +47,9 @@
 #define SIM_TOTAL_SEED  3000000ull /* seeds above it have kept totals, and bulk loads */
 #define SIM_QUOTA_SEED  4000000ull /* seeds above it have a limit of bytes, kept totals, and bulk loads */
 #define SIM_LEVEL_SEED                                                                                       \
-    5000000ull           /* seeds above it also compress files harder and change the number of shards */
+    5000000ull /* seeds above it also compress files harder and change the number of shards */
+#define SIM_AGED_SEED                                                                                        \
+    6000000ull /* seeds above it have a rule that keeps hours longer than points, and nothing of what those above SIM_REMOTE_SEED have */
 #define SIM_OTHER_MS 777 /* thousandths of the times of which only the other writer puts points */
 
 /* A numbered increment, on its way. */
@@ -214,6 +217,24 @@ struct sim_once {
     struct sim_once_open open[SIM_WRITERS][SIM_WRITERS];
 };
 
+/* An hour that has expired, as it was. */
+struct sim_aged_hour {
+    unsigned series;
+    int32_t hour;
+    struct t_ref_point *points; /* [n], n >= 1; owned */
+    size_t n;
+    bool seen; /* in the answer that is looked at */
+};
+
+/* Hours for longer than points. */
+struct sim_aged {
+    bool on;                   /* this life has such a rule */
+    bool lost;                 /* the marks were lost once: what they hid may show again */
+    struct sim_aged_hour *v;   /* owned */
+    size_t n, cap;             /* used, room */
+    int64_t to_ms[SIM_SERIES]; /* hours before it are in v, if they have points */
+};
+
 /* What is on the stack: who may be played meanwhile. */
 enum sim_actor { SIM_SYNC = 1, SIM_FLUSH = 2, SIM_COMPACT = 4, SIM_SHIP = 8, SIM_BULK = 16 };
 
@@ -277,11 +298,18 @@ struct sim {
     struct sim_remote remote;
     struct sim_bulk bulk;
     struct sim_once once;
+    struct sim_aged aged;
 
     /* what was done, for the report */
     uint64_t n_ops, n_crashes, n_checks, n_played, n_faults, n_lost, n_summaries, n_days, n_points,
-        n_forgotten, n_names_forgotten, n_total_hours, n_cutoffs;
+        n_forgotten, n_names_forgotten, n_total_hours, n_cutoffs, n_aged;
 };
+
+/** Do these seeds, SIM_BULK_SEED or one below it, have this one? */
+static inline bool sim_has(const struct sim *s, uint64_t seeds)
+{
+    return s->seed > seeds && s->seed <= SIM_AGED_SEED;
+}
 
 /* sim.c */
 /** A number below n (n >= 1). */
@@ -319,6 +347,20 @@ void sim_quota_change(struct sim *s);
 void sim_quota_see(struct sim *s);
 /** What is older has expired or is cut off, and in no answer. */
 int64_t sim_expired_ms(const struct sim *s);
+
+/* sim_aged.c */
+void sim_aged_configure(struct sim *s);
+void sim_aged_release(struct sim *s);
+/** May this time of series i be put or deleted? */
+bool sim_aged_takes(struct sim *s, unsigned i, const struct sto_series *h, int64_t ts_ms);
+/** Time passes. */
+void sim_aged_time(struct sim *s);
+/** The store was closed; on_disk: it has written all. The rule of the next opening, and perhaps a loss of the marks. */
+void sim_aged_rule(struct sim *s, bool on_disk);
+/** The text of the rule. */
+void sim_aged_rules(const struct sim *s, char *out, size_t n);
+/** Compare whole hours that have expired with what they were. */
+void sim_check_aged(struct sim *s);
 
 /* sim_level.c */
 /** While the number of shards changes: writers may go on at this call of the file system. */

@@ -29,7 +29,7 @@ static struct ts_slice bulk_id(void)
 
 void sim_bulk_configure(struct sim *s)
 {
-    s->bulk.on = s->seed > SIM_BULK_SEED;
+    s->bulk.on = sim_has(s, SIM_BULK_SEED);
     if (s->bulk.on)
         s->opts.bulk_ahead_gens = sim_chance(s, 20) ? 300 : 0;
 }

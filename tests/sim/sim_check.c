@@ -37,7 +37,7 @@ static void answer_add(struct answer *a, const struct sto_row *row)
 static bool is_excused(const struct sim *s, unsigned i, const struct t_ref_point *p)
 {
     const struct sim_remote *r = &s->remote;
-    if (r->store && p->ts_ms < s->horizon_ms)
+    if ((r->store || s->aged.lost) && p->ts_ms < s->horizon_ms)
         return true;
     for (size_t k = r->lost_from; r->lost && k < r->lost->arrived.n; k++) {
         const struct sto_point *op = &r->lost->arrived.v[k].p;
@@ -384,6 +384,7 @@ void sim_check(struct sim *s, bool full)
         if (mask >> i & 1)
             check_hours(s, i, hour - (s->n_checks % 3 ? 60 : 500) * TS_HOUR_MS, hour + 3 * TS_HOUR_MS - 1);
     sim_check_totals(s);
+    sim_check_aged(s);
 }
 
 /* A bit of a sorted file is another while this is asked: each answer is an error or right. */

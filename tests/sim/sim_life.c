@@ -63,6 +63,7 @@ void sim_configure(struct sim *s)
     sim_remote_configure(s);
     sim_bulk_configure(s);
     sim_once_configure(s);
+    sim_aged_configure(s);
 }
 
 static void vary(struct sim *s)
@@ -201,11 +202,13 @@ void sim_fault_over(struct sim *s)
 static struct sto_opts opts_now(struct sim *s)
 {
     struct sto_opts opts = s->opts;
-    if (s->seed % 3 || !opts.retention_ms)
+    if ((s->seed % 3 && !s->aged.on) || !opts.retention_ms)
         return opts;
     long long hours = (long long)(opts.retention_ms / TS_HOUR_MS);
     snprintf(s->rules, sizeof s->rules, "*0 points=%lldh; *1* points=%lldh; * points=%lldh", hours, hours,
              hours);
+    if (s->aged.on)
+        sim_aged_rules(s, s->rules, sizeof s->rules);
     opts.retention_ms = 0;
     opts.retention_rules = s->rules;
     return opts;
@@ -370,7 +373,9 @@ void sim_close(struct sim *s)
         power |= sim_chance(s, 30); /* a store that was closed well needs no power any more */
     }
     end_of_process(s, power);
-    if (s->retention_ms && !s->has_adds) /* what is added to an expired point may lose it */
+    if (s->aged.on)
+        sim_aged_rule(s, good);
+    else if (s->retention_ms && !s->has_adds) /* what is added to an expired point may lose it */
         s->opts.retention_ms = good && sim_chance(s, 80)
                                    ? s->retention_ms * (1 + (int64_t)sim_rnd(s, 3)) / 2
                                    : 0; /* else nobody sees what was lost, as in a crash */

@@ -190,7 +190,7 @@ static void put(struct sim *s, enum sto_op kind)
     int64_t t = sim_some_time(s, &ms);
     struct ts_num v = {.kind = TS_NUM_INT};
     int rc;
-    if (s->open[writer][owner].n >= OPEN_MAX)
+    if (s->open[writer][owner].n >= OPEN_MAX || !sim_aged_takes(s, i, h, t))
         return;
     if (kind == STO_OP_DEL) {
         v.m = t + (int64_t)(sim_chance(s, 85) ? sim_rnd(s, 4 * TS_HOUR_MS) : sim_rnd(s, 90 * TS_DAY_MS));
@@ -373,11 +373,14 @@ void sim_compact(struct sim *s)
     sim_turn_all(s);
     s->hook_pct = 0; /* nothing new: the flush that a compaction begins with must have nothing to do */
     bool good = sim_flush(s, STO_LEVEL_FILES);
+    s->hook_pct = s->aged.on ? 0 : pct;
+    if (good) {
+        sim_clock_look(s);
+        sim_flush(s, STO_LEVEL_COMPACT);
+    }
     s->hook_pct = pct;
     if (!good)
         return;
-    sim_clock_look(s);
-    sim_flush(s, STO_LEVEL_COMPACT);
     s->clock.known &= sim_all_well(s);
 }
 
@@ -386,9 +389,11 @@ static void merge_some(struct sim *s, bool play)
 {
     struct ts_error err = {0};
     unsigned top;
+    if (s->aged.on) /* a pass that makes summaries begins with a flush, which empties queues */
+        sim_turn_all(s);
     sim_say(s, "merges");
     sim_clock_look(s);
-    sim_begin(s, SIM_COMPACT, play, &top);
+    sim_begin(s, SIM_COMPACT, play && !s->aged.on, &top);
     int rc = sto_store_pump_merges(s->st, &err);
     sim_end(s, SIM_COMPACT, top);
     sim_make_sure(s);
@@ -500,11 +505,11 @@ static void do_step(struct sim *s)
         sim_ship_step(s);
     else if (s->bulk.on && sim_chance(s, 8))
         sim_bulk_step(s);
-    else if (s->seed > SIM_TOTAL_SEED && sim_chance(s, 4))
+    else if (sim_has(s, SIM_TOTAL_SEED) && sim_chance(s, 4))
         sim_totals_change(s);
-    else if (s->seed > SIM_QUOTA_SEED && sim_chance(s, 2))
+    else if (sim_has(s, SIM_QUOTA_SEED) && sim_chance(s, 2))
         sim_quota_change(s);
-    else if (s->seed > SIM_LEVEL_SEED && sim_chance(s, 5))
+    else if (sim_has(s, SIM_LEVEL_SEED) && sim_chance(s, 5))
         sim_level_step(s);
     else if (r < s->flush_pm)
         flush_files(s);
@@ -525,15 +530,15 @@ static void do_step(struct sim *s)
     else if (r < 810)
         sim_chance(s, s->full_pct) ? sim_compact(s) : merge_some(s, true);
     else if (r < 840)
-        sim_clock_pass(s);
+        s->aged.on ? sim_aged_time(s) : sim_clock_pass(s);
     else if (r < 865)
         sim_new_series(s);
     else if (r < 872)
-        s->remote.store ? sim_ship_settle(s) : sim_rename(s);
+        s->remote.store ? sim_ship_settle(s) : s->aged.on ? (void)0 : sim_rename(s);
     else if (r < 875)
         sim_assign(s);
     else if (r < 887)
-        s->remote.store ? sim_remote_other(s) : sim_forget(s);
+        s->remote.store ? sim_remote_other(s) : s->aged.on ? (void)0 : sim_forget(s);
     else if (r < 935)
         check_now(s);
     else if (r < 945)

@@ -14,7 +14,7 @@
 
 static bool is_on(const struct sim *s)
 {
-    return s->seed > SIM_QUOTA_SEED;
+    return sim_has(s, SIM_QUOTA_SEED);
 }
 
 void sim_quota_vary(struct sim *s)

@@ -23,7 +23,7 @@ struct sum {
 void sim_totals_change(struct sim *s)
 {
     struct ts_error err = {0};
-    const struct sto_series *h = s->seed > SIM_TOTAL_SEED && s->n_series
+    const struct sto_series *h = sim_has(s, SIM_TOTAL_SEED) && s->n_series
                                      ? sim_resolve(s, (unsigned)sim_rnd(s, s->n_series), false)
                                      : NULL;
     if (!h || !h->n_tags)
@@ -136,7 +136,7 @@ void sim_check_totals(struct sim *s)
     const struct sto_series *series[SIM_SERIES];
     unsigned list[SIM_SERIES];
     struct sto_total_ids totals[STO_TOTALS_MAX];
-    if (s->seed <= SIM_TOTAL_SEED)
+    if (!sim_has(s, SIM_TOTAL_SEED))
         return;
     sim_quota_see(s);
     struct sto_snap *snap = sto_snap_take(s->st);

@@ -69,15 +69,23 @@ static int pass(struct reader *rd, struct sto_row *row, struct ts_error *err)
 
 /* --- rows of summaries --- */
 
+/* Room for n points in place of a summary. */
+static int take_cells(struct reader *rd, uint32_t n, struct ts_error *err)
+{
+    uint64_t more = sto_cells_growth(&rd->cells, n);
+    TS_TRY(ts_budget_take(rd->r->budget->memory, more, err));
+    rd->cells.n = 0; /* nothing is kept */
+    sto_cells_reserve(&rd->cells, n);
+    return 0;
+}
+
 /* A part without an exact sum, of which the sum is needed: as many doubles, which have this sum. */
 static int pass_doubles(struct reader *rd, const struct sto_row *like, const struct sto_summary *s,
                         const double *sums, struct ts_error *err)
 {
     struct sto_cells *c = &rd->cells;
     struct sto_row row = *like;
-    if (sto_cells_growth(c, s->n) > ts_budget_room(rd->r->budget->memory))
-        return ts_error_set(err, TS_ELIMIT, "no memory for the summary of an hour of %u points", s->n);
-    sto_cells_reserve(c, s->n);
+    TS_TRY(take_cells(rd, s->n, err));
     c->n = s->n;
     c->uniform = true;
     c->common = sto_meta_flags(STO_OP_PUT, TS_NUM_RAW, 0, true);
@@ -216,6 +224,7 @@ int qry_aged_read(struct qry_reading *r, struct ts_error *err)
         rc = read_series(&rd, i, err);
     if (rc == 0)
         rc = report(&rd, err);
+    ts_budget_give(r->budget->memory, sto_cells_bytes(&rd.cells));
     sto_cells_release(&rd.cells);
     return rc;
 }

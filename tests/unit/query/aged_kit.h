@@ -263,7 +263,8 @@ static inline int on_series(void *arg, const struct qry_series *s, struct ts_err
     return 0;
 }
 
-static bool with_times; /* of totals: they depend on the start that is asked for */
+static struct ts_budget *ask_memory; /* account of questions; NULL: none */
+static bool with_times;              /* of totals: they depend on the start that is asked for */
 
 static inline int on_total(void *arg, const struct qry_total *t, struct ts_error *err)
 {
@@ -282,7 +283,7 @@ static inline void ask(struct sto_store *st, const char *m, const char *by, int6
     char start[32], end_text[32];
     struct ts_arena arena;
     struct qry_spec spec;
-    struct qry_limit limit = {0};
+    struct qry_limit limit = {.memory = ask_memory};
     struct ts_error err = {0};
     snprintf(start, sizeof start, "%lldms", (long long)from_ms);
     snprintf(end_text, sizeof end_text, "%lldms", (long long)to_ms);

@@ -263,6 +263,34 @@ static void test_aged_apart__memory_is_bounded(void **state)
     end(&w);
 }
 
+/* The sum of doubles that is not exact is answered by as many doubles, which count in the memory of the query. */
+static void test_aged_apart__sums_of_doubles_take_memory(void **state)
+{
+    (void)state;
+    enum { N = 50000 };
+    struct world w;
+    struct ts_budget memory;
+    begin(&w, 8, 30, 120);
+    set_clock(&w, T0 - 40 * TS_HOUR_MS);
+    for (int64_t k = 0; k < N; k++)
+        put(&w, 2, T0 - 60 * TS_HOUR_MS + k, ts_num_from_double(k % 2 ? 1e30 : 1e-30));
+    settle(&w, STO_LEVEL_FILES);
+    set_clock(&w, T0);
+    pump(&w);
+    pump(&w);
+    assert_int_equal(n_gone(&w), SERIES);
+    ts_budget_init(&memory, "questions", "query_max_bytes", NULL, 0);
+    ask_memory = &memory;
+    struct ts_buf out;
+    ts_buf_init(&out, 0);
+    ask(w.st, "none:1h-sum:m0", NULL, T0 - 60 * TS_HOUR_MS, T0, T0, &out);
+    ts_buf_release(&out);
+    ask_memory = NULL;
+    assert_true(atomic_load(&memory.peak_bytes) >= N * (sizeof(uint32_t) + sizeof(int64_t)));
+    assert_int_equal(atomic_load(&memory.used_bytes), 0);
+    end(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +301,7 @@ int main(void)
         CASE(test_aged_apart__rows_without_marks_are_made_anew),
         CASE(test_aged_apart__a_metric_is_renamed_in_a_pass),
         CASE(test_aged_apart__memory_is_bounded),
+        CASE(test_aged_apart__sums_of_doubles_take_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

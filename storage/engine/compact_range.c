@@ -29,6 +29,7 @@ void sto_compact__count(const struct sto_compact__how *how, const struct sto_pic
         return;
     r->n_files += pick->n;
     r->n_bytes += pick->bytes;
+    atomic_store_explicit(how->done_bytes, r->n_bytes, memory_order_relaxed);
     r->n_files_after += out->n;
     for (size_t i = 0; i < out->n; i++)
         r->n_bytes_after += out->infos[i].t_bytes + out->infos[i].s_bytes;
@@ -53,7 +54,7 @@ static int check(const struct sto_engine *e, const struct sto_compact_spec *spec
                      spec->level, (unsigned long long)need, (unsigned long long)most);
 }
 
-/* Which files of the range stay as they are; of how many the level could still change. */
+/* Which files of the range stay as they are; of how many bytes the level could still change. */
 static uint64_t count_rest(struct sto_engine *e, const struct sto_compact_spec *spec,
                            struct sto_compact_result *out)
 {
@@ -69,7 +70,7 @@ static uint64_t count_rest(struct sto_engine *e, const struct sto_compact_spec *
         out->n_same += same;
         out->n_same_bytes += same ? f->t_bytes + f->s_bytes : 0;
         out->n_recent += !same && !over;
-        n_left += !same && over;
+        n_left += !same && over ? f->t_bytes + f->s_bytes : 0;
     }
     sto_engine_unpin(e, v);
     return n_left;
@@ -95,14 +96,15 @@ static int run(struct sto_engine *e, const struct sto_compact_spec *spec, struct
                struct ts_error *err)
 {
     const struct sto_pick_range range = {spec->from_ms, spec->to_ms, spec->level};
-    const struct sto_compact__how how = {.range = &range, .spec = spec, .result = out};
+    const struct sto_compact__how how = {
+        .range = &range, .spec = spec, .result = out, .done_bytes = &e->range_done_bytes};
     struct ts_error failed = {0}, due_failed = {0};
     struct sto_compact_result rest;
     TS_TRY(sto_engine_flush(e, err));
     pthread_mutex_lock(&e->compact_mu);
     sto_rests__end(e); /* windows that are left alone are tried too */
     pthread_mutex_unlock(&e->compact_mu);
-    (void)count_rest(e, spec, out);
+    atomic_store_explicit(&e->range_all_bytes, count_rest(e, spec, out), memory_order_relaxed);
     int rc;
     while ((rc = step(e, &how, &due_failed, &failed, err)) == 1)
         ;
@@ -131,6 +133,8 @@ int sto_engine_compact_range(struct sto_engine *e, const struct sto_compact_spec
         return ts_error_set(
             err, TS_EBUSY, "another request compresses files (tsd compact --level): wait until it has ended");
     int rc = run(e, spec, out, err);
+    atomic_store_explicit(&e->range_all_bytes, 0, memory_order_relaxed);
+    atomic_store_explicit(&e->range_done_bytes, 0, memory_order_relaxed);
     atomic_store_explicit(&e->compacts_range, false, memory_order_release); /* partner: above */
     return rc;
 }

@@ -16,6 +16,7 @@ struct sto_compact__how {
     const struct sto_pick_range *range;  /* only those that compress files of this range; NULL = the others */
     const struct sto_compact_spec *spec; /* who has asked for them; NULL = nobody can stop them */
     struct sto_compact_result *result;   /* what they do; NULL = nobody wants to know */
+    _Atomic uint64_t *done_bytes;        /* with result: its n_bytes, for other threads */
 };
 /** Run one merge. 1: it was done, or failed in a way that concerns only its window (*failed gets the first such error); 0: there is
  * nothing to merge; < 0: error, which err gets if it is not NULL. Blocks. */

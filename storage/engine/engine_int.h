@@ -264,7 +264,8 @@ struct sto_engine {
     pthread_cond_t flush_cond, compact_cond;
     bool flush_wanted, compact_wanted, full_wanted, bg_stop; /* under bg_mu */
     pthread_mutex_t compact_mu;                              /* held during a compaction */
-    _Atomic bool compacts_range;                             /* sto_engine_compact_range is at work */
+    _Atomic bool compacts_range;                             /* sto_engine_compact_range is at work: */
+    _Atomic uint64_t range_done_bytes, range_all_bytes;      /* of its files; 0 without it */
     _Atomic bool stop_compact;                               /* close: give up the running compaction */
     pthread_mutex_t remove_mu;    /* held while files are chosen that nothing replaces, and removed */
     struct sto_sst *const *taken; /* inputs of the merge at work, which are not removed; under remove_mu */

@@ -61,6 +61,8 @@ void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *
     each(arg, "merges.bytes", atomic_load(&e->merge_budget.used_bytes));
     each(arg, "merges.most_bytes", atomic_load(&e->merge_budget.peak_bytes));
     each(arg, "merges.limited", atomic_load(&e->merge_budget.n_refused));
+    each(arg, "compress.done_bytes", atomic_load_explicit(&e->range_done_bytes, memory_order_relaxed));
+    each(arg, "compress.all_bytes", atomic_load_explicit(&e->range_all_bytes, memory_order_relaxed));
     each(arg, "decoders.bytes", sto_dec_spare_bytes());
     each(arg, "memstore.bytes", mem_bytes);
     each(arg, "memstore.snapshot_bytes", held > counted ? held - counted : 0); /* only readers hold them */

@@ -45,12 +45,24 @@ class Fake(http.server.BaseHTTPRequestHandler):
         path = self.path.split("?")[0]
         body = {"/api/tsd/status": STATUS, "/api/version": {"version": "9.8.7"},
                 "/api/stats": [{"metric": "tsd.datapoints.added", "value": str(Fake.points), "tags": {"type": "all"}},
+                               {"metric": "tsd.storage.compress.all_bytes", "value": "4096", "tags": {}}, {"metric": "tsd.storage.compress.done_bytes", "value": "1024", "tags": {}},
                                {"metric": "tsd.rpc.received", "value": 7, "tags": {"type": "telnet"}}],
                 "/api/tsd/metrics": {"metrics": [{"metric": n, "series": 2, "points": Fake.points, "bytes": 1536, "first": 1793577600000,
                                                   "last": 1793620800000, "kind": "count", "unit": "hits"} for n in ("tsd.a", "tsd.b", *NAMES) if "offset" not in self.path],
                                      "more": "offset" not in self.path, "total": 9}}.get(path)
         text = json.dumps(body if body is not None else {"error": {"code": 404, "message": "Endpoint not found"}}).encode()
         self.send_response(200 if body is not None else 404)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def do_POST(self):
+        """A compaction that goes on until its progress was asked for three times."""
+        stop = time.monotonic() + 60
+        while time.monotonic() < stop and sum(p.startswith("/api/stats") for p in Fake.asked) < 3:
+            time.sleep(0.02)
+        text = json.dumps({"files": 2, "bytes": 4096, "filesAfter": 1, "bytesAfter": 1024, "filesSame": 0, "bytesSame": 0, "filesRecent": 0}).encode()
+        self.send_response(200)
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         self.wfile.write(text)
@@ -228,6 +240,23 @@ def pager():
     holds("no pager in a pipe", "paged" not in run("help", "serve", env=dict(mark, TERM="xterm"))[1])
 
 
+def compacting(port):
+    """tsd compact shows on a terminal how far it is, and nothing of it in a pipe."""
+    Fake.asked.clear()
+    t = Terminal("compact", *port)
+    check("compact on a terminal", t.code(), 0)
+    holds("its progress", re.search(r"\[=+ +\]  ?25 %  1\.0 KiB, ", t.text), t.text[:600])
+    holds("and what came of it", "2 files of 4.0 KiB became 1 file of 1.0 KiB" in t.text, t.text[-300:])
+    code, out, err = run("compact", *port)
+    check("in a pipe", (code, err, "%" in out), (0, "", False))
+    with Daemon() as d:
+        d.send("".join("put many.points %d %d host=a\n" % (1593620800 + i, i) for i in range(100000)))
+        d.sync()
+        d.stop()
+        t = Terminal("compact", "--data", d.data)
+        holds("of a folder", t.code() == 0 and "became" in t.text, t.text)
+
+
 def nobody():
     """A sentence that says what to do."""
     port = str(free_port())
@@ -248,6 +277,7 @@ def main():
     threading.Thread(target=server.serve_forever, daemon=True).start()
     port = ("--port", str(server.server_port))
     known_figures(port)
+    compacting(port)
     terminal(port, server)
     end("tsd metrics, status and top")
 

@@ -1,7 +1,7 @@
 /*
  * compact.c - tsd compact: files of a range of time are compressed harder; tsd rebalance: the number of shards.
  *
- * Threads    the main thread
+ * Threads    the main thread; one that shows the progress of tsd compact
  * Not here   what they do (storage/store.h)
  */
 #include "tsd/commands/answer.h"
@@ -9,17 +9,23 @@
 #include "tsd/commands/terminal.h"
 
 #include "base/num.h"
+#include "base/thread.h"
 #include "base/time.h"
 #include "storage/store.h"
+#include "tsd/commands/progress.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
-#define COMPACT_LEVEL 9u   /* without --level */
-#define PATH_BYTES    160u /* of the longest request */
-#define WAIT_MS       50   /* between two requests that ask whether the daemon has changed */
-#define WAIT_TRIES    1200 /* of them at most: a minute */
+#define BAR_NS        200000000 /* between two requests for how far compressing has come */
+#define BAR_ASK_MS    2000      /* an answer that comes later is not waited for */
+#define COMPACT_LEVEL 9u        /* without --level */
+#define PATH_BYTES    160u      /* of the longest request */
+#define WAIT_MS       50        /* between two requests that ask whether the daemon has changed */
+#define WAIT_TRIES    1200      /* of them at most: a minute */
 
 const struct ts_opt tsd_compact_opts[] = {
     {.name = "from", .arg = "TIME", .help = "First time. Default: all there is."},
@@ -96,13 +102,89 @@ static uint64_t count(const json_t *answer, const char *name)
 
 /* --- compact --- */
 
+/* Shows on a terminal how far compressing has come. */
+struct compact_bar {
+    const struct tsd_args *args;
+    struct sto_store *store; /* NULL: of a daemon */
+    struct tsd_progress bar; /* of the thread while it runs */
+    uint64_t done, all;      /* figures of the moment */
+    _Atomic bool ends;       /* set by the main thread */
+    pthread_t thread;        /* runs if shows is set */
+    bool shows;
+};
+
+/* One figure of a store or a daemon. */
+static void bar_figure(void *arg, const char *name, uint64_t value)
+{
+    struct compact_bar *b = arg;
+    if (strcmp(name, "compress.done_bytes") == 0)
+        b->done = value;
+    else if (strcmp(name, "compress.all_bytes") == 0)
+        b->all = value;
+}
+
+static void bar_ask(struct compact_bar *b)
+{
+    static const char prefix[] = "tsd.storage.";
+    json_t *list = NULL;
+    if (tsd_client_json(b->args, "/api/stats", BAR_ASK_MS, &list, NULL) < 0)
+        return;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *row = json_array_get(list, i), *value = json_object_get(row, "value");
+        const char *name = json_string_value(json_object_get(row, "metric"));
+        int64_t n = json_integer_value(value);
+        if (json_is_string(value))
+            (void)ts_num_parse_int(ts_slice_str(json_string_value(value)), &n, NULL);
+        if (name && strncmp(name, prefix, sizeof prefix - 1) == 0)
+            bar_figure(b, name + sizeof prefix - 1, (uint64_t)n);
+    }
+    json_decref(list);
+}
+
+static void *bar_run(void *arg)
+{
+    struct compact_bar *b = arg;
+    do {
+        if (b->store)
+            sto_stats(b->store, bar_figure, b);
+        else
+            bar_ask(b);
+        if (b->all) {
+            b->bar.all_bytes = b->all;
+            tsd_progress_set(&b->bar, b->done < b->all ? b->done : b->all, 0);
+        }
+        (void)nanosleep(&(struct timespec){.tv_nsec = BAR_NS}, NULL);
+    } while (!atomic_load(&b->ends));
+    return NULL;
+}
+
+static void bar_begin(struct compact_bar *b, const struct tsd_args *args, struct sto_store *store)
+{
+    *b = (struct compact_bar){.args = args, .store = store};
+    tsd_progress_begin(&b->bar, 0);
+    b->bar.in_bytes = true;
+    b->shows =
+        b->bar.on && ts_thread_start(&b->thread, &(struct ts_thread_opts){.fn = bar_run, .arg = b}) == 0;
+}
+
+static void bar_end(struct compact_bar *b)
+{
+    atomic_store(&b->ends, true);
+    if (b->shows)
+        pthread_join(b->thread, NULL);
+    tsd_progress_clear(&b->bar);
+}
+
 static int compact_local(const struct tsd_args *args, const struct sto_compact_spec *spec,
                          struct sto_compact_result *out, struct ts_error *err)
 {
     struct sto_store *st;
     struct ts_error close_err = {0};
+    struct compact_bar bar;
     TS_TRY(tsd_local_open(args, TSD_LOCAL_WRITE, &st, NULL, err));
+    bar_begin(&bar, args, st);
     int rc = sto_compact(st, spec, out, err);
+    bar_end(&bar);
     int close_rc = sto_close(st, &close_err);
     if (rc == 0 && close_rc < 0) {
         *err = close_err;
@@ -120,7 +202,11 @@ static int compact_remote(const struct tsd_args *args, const struct sto_compact_
         (void)snprintf(from, sizeof from, "&from=%" PRId64 "ms", spec->from_ms);
     (void)snprintf(path, sizeof path, "/api/admin/compact?level=%u&to=%" PRId64 "ms%s", spec->level,
                    spec->to_ms, from);
-    TS_TRY(ask(args, "POST", path, &answer, err));
+    struct compact_bar bar;
+    bar_begin(&bar, args, NULL);
+    int rc = ask(args, "POST", path, &answer, err);
+    bar_end(&bar);
+    TS_TRY(rc);
     *out = (struct sto_compact_result){.n_files = count(answer, "files"),
                                        .n_bytes = count(answer, "bytes"),
                                        .n_files_after = count(answer, "filesAfter"),

@@ -1,6 +1,7 @@
 /* Ranges of time by name and by date, on ordinary days and on those when clocks change. */
 import assert from "node:assert/strict";
 import test from "node:test";
+import {namedOf} from "../../../tsd/page/www/range.js";
 import {RANGES, rangeOf, step} from "../../../tsd/page/www/ranges.js";
 
 const HOUR = 3600e3, PARIS = "Europe/Paris", NEW_YORK = "America/New_York";
@@ -59,4 +60,13 @@ test("a range by dates includes its last day; wrong ones name the field", () => 
   assert.deepEqual(rangeOf({start: String(now - 1000), end: String(now)}, now, "UTC"), {start: now - 1000, end: now, name: ""});
   for (const [range, field] of [[{start: "hello", end: ""}, "start"], [{start: "2026-11-01", end: "x y"}, "end"], [{start: "2026-11-02", end: "2026-11-01"}, "end"]])
     assert.throws(() => rangeOf(range, now, "UTC"), e => e.field === field && e.message.length > 10, JSON.stringify(range));
+});
+
+test("a range has its name however it is written", () => {
+  assert.equal(namedOf("1d-ago", "")[2], "Last 24 hours");
+  assert.equal(namedOf("168h-ago", "")[2], "Last 7 days");
+  assert.equal(namedOf("today", "")[2], "Today");
+  assert.equal(namedOf("2d-ago", ""), undefined);
+  assert.equal(namedOf("1d-ago", "now"), undefined);
+  assert.equal(namedOf("1795132800000", "1795136400000"), undefined);
 });

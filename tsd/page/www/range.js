@@ -97,9 +97,15 @@ export function resolve(start, end, now, zone) {
   return {start: begin, end: to, moving: (!end && !/^(yesterday|last)/.test(start)) || /now|ago/.test(end)};
 }
 
+/* The time before now that "24h-ago" means, in ms; null: the text is something else. */
+const back = text => (/-ago$/.test(text) ? duration(text.slice(0, -4)) : null);
+
+/** The row of NAMED with this range, however it is written (1d-ago, 24h-ago); undefined: it has no name. */
+export const namedOf = (start, end) => NAMED.find(n => n[1] === end && (n[0] === start || (back(start) !== null && back(n[0]) === back(start))));
+
 /** Words for a range. */
 export function words(start, end, zone, now = Date.now()) {
-  const named = NAMED.find(n => n[0] === start && n[1] === end);
+  const named = namedOf(start, end);
   if (named)
     return named[2];
   const r = resolve(start, end, now, zone);
@@ -140,8 +146,8 @@ export function rangeControl(root, onChange) {
   return {
     show(start, end, resolved, inZone) {
       [now, zone] = [resolved, inZone];
-      const key = `${start} ${end}`;
-      pick.value = NAMED.some(n => `${n[0]} ${n[1]}` === key) ? key : "";
+      const named = namedOf(start, end);
+      pick.value = named ? `${named[0]} ${named[1]}` : "";
       for (const [node, ms] of [[from, resolved.start], [to, resolved.end]])
         if (document.activeElement !== node)
           node.value = format(Math.floor(ms / 1000) * 1000, zone, "input");

@@ -104,9 +104,11 @@ export function pendingShards({shards: now, wanted, waits} = {}) {
 }
 
 function shards({list, rebalance}) {
+  const columns = [num("series", "Series", count), num("memstore_points", "Points in memory", count), num("memstore_bytes", "In memory", bytes),
+    num("log_bytes", "In the log", bytes)].filter(c => list.some(r => r[c.key] !== undefined));
   const pending = pendingShards(rebalance);
-  return [pending && h("p", {class: "hint"}, pending), table([text("shard", "Owner", {heading: true}), num("series", "Series", count),
-    num("memstore_bytes", "In memory", bytes), num("log_bytes", "In the log", bytes)], list, {caption: "Memory of each owner"})];
+  return [pending ? h("p", {class: "hint"}, pending) : facts([["Shards", has(rebalance?.shards, count)]]),
+    table([text("shard", "Owner", {heading: true}), ...columns], list, {caption: "Memory of each owner"})];
 }
 
 /** The parts in their order. */

@@ -84,6 +84,8 @@ static int answer_print(void *arg, struct ts_slice piece, struct ts_error *err)
     if (!a->tail)
         return answer_put(a, piece, err);
     struct ts_slice ready = answer_ready(a, piece);
+    if (!ready.n)
+        return 0;
     TS_TRY(answer_put(a, ready, err));
     memmove(a->tail->p, a->tail->p + ready.n, a->tail->n - ready.n);
     a->tail->n -= ready.n;

@@ -181,7 +181,8 @@ void tsd_import_bad(struct tsd_import *im, const char *file, uint64_t line, stru
     ts_buf_init(&shown, 0);
     import_explain(ts_utf8_cut(reason, IMPORT_REASON), &shown);
     reason.n = shown.n < sizeof text ? shown.n : sizeof text;
-    memcpy(text, shown.p, reason.n);
+    if (reason.n)
+        memcpy(text, shown.p, reason.n);
     reason.p = text;
     ts_buf_release(&shown);
     import_count_reason(im, reason);

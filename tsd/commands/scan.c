@@ -239,8 +239,8 @@ static int scan_tail(struct scan_cmd *s, struct ts_error *err)
 {
     struct ts_slice line = ts_buf_get(&s->tail);
     s->answer.tail = NULL;
-    if (!ts_slice_begins_nocase(line, SCAN_TOKEN))
-        return tsd_print(line, err);
+    if (!line.n || !ts_slice_begins_nocase(line, SCAN_TOKEN))
+        return line.n ? tsd_print(line, err) : 0;
     line = ts_slice_trim((struct ts_slice){line.p + sizeof SCAN_TOKEN - 1, line.n - (sizeof SCAN_TOKEN - 1)});
     tsd_say("there are more rows; --after %.*s goes on behind these", (int)line.n, line.p);
     return 0;

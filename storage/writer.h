@@ -44,6 +44,9 @@ uint64_t sto_writer_stream(struct sto_writer *writer);
  * points of a batch that sto_writer_batch has returned before may have been sent. */
 struct sto_batch *sto_writer_batch_part(struct sto_writer *writer, const struct sto_series *series,
                                         const struct sto_stream *stream, uint32_t n);
+/** False: sto_writer_batch_part accepts no part of a sequence at present, although the store accepts all else: the number of shards is being changed on a slow
+ * disk. Its caller tries again later, and holds up nobody else meanwhile. */
+bool sto_writer_accepts_parts(const struct sto_writer *writer);
 /* A sequence of a stream was refused; parts of it that belong to other shards may have been added. */
 struct sto_refused {
     const struct sto_stream *stream; /* borrowed until return */

@@ -383,6 +383,12 @@ static bool has_room(const struct sto_batch *b, const struct sto_stream *stream,
              (b->n_streams < STO_BATCH_STREAMS || b->streams[b->n_streams - 1].number == stream->number)));
 }
 
+bool sto_writer_accepts_parts(const struct sto_writer *writer)
+{
+    /* relaxed: set while this thread was stopped */
+    return !atomic_load_explicit(&writer->e->shards_doubt, memory_order_relaxed);
+}
+
 static struct sto_batch *open_batch(struct sto_writer *writer, const struct sto_series *series,
                                     const struct sto_stream *stream, uint32_t n)
 {
@@ -390,8 +396,7 @@ static struct sto_batch *open_batch(struct sto_writer *writer, const struct sto_
     unsigned slot = sto_writer_slot(writer, series);
     struct sto_batch *b = writer->open[slot];
     bool refuses = e->opts.read_only || atomic_load_explicit(&e->refuse_code, memory_order_relaxed);
-    if (stream &&
-        atomic_load_explicit(&e->shards_doubt, memory_order_relaxed)) /* set while this thread was stopped */
+    if (stream && !sto_writer_accepts_parts(writer))
         return NULL;
     if (b && b->n && has_room(b, stream, n) && !refuses)
         return b;

@@ -21,6 +21,7 @@
 enum line_wait {
     LINE_WAIT_NOTHING,
     LINE_WAIT_SERIES,  /* new_series_per_min: until the next tick */
+    LINE_WAIT_SHARDS,  /* numbered increments, while the number of shards is in doubt: the same */
     LINE_WAIT_ANSWERS, /* a sync waits until others are answered, or replies have left */
 };
 
@@ -193,6 +194,10 @@ static void line_after(struct tsd_conn *c, struct tsd_line *l, enum tsd_line_end
 {
     switch (how) {
     case TSD_LINE_BUSY:
+        if (!l->in->waits_for_series && !sto_writer_accepts_parts(l->in->writer)) {
+            line_wait(c, LINE_WAIT_SHARDS); /* a lack of something else pauses the worker at the next try */
+            return;
+        }
         if (!l->in->waits_for_series) {
             tsd_worker_pause(c->w);
             return;
@@ -252,12 +257,12 @@ static void line_sent(struct tsd_conn *c)
     line_go_on(c);
 }
 
-/* A line that waits for a new series is tried again; one that does not end ends its connection. */
+/* A line that waits for a new series or for shards is tried again; one that does not end ends its connection. */
 static void line_tick(struct tsd_conn *c)
 {
     struct line_conn *lc = c->state;
     int64_t max_ms = c->w->daemon->set.line_read_timeout_ms;
-    if (lc->waits == LINE_WAIT_SERIES)
+    if (lc->waits == LINE_WAIT_SERIES || lc->waits == LINE_WAIT_SHARDS)
         line_wait(c, LINE_WAIT_NOTHING);
     if (lc->unfinished_ms && (c->blocked || c->w->paused))
         lc->unfinished_ms = c->w->now_ms; /* its end may be there and we do not read it */

@@ -475,8 +475,8 @@ int qry_delete_find(struct sto_store *st, const struct qry_spec *spec, struct qr
                     qry_delete_target_fn each, void *arg, struct ts_error *err);
 
 /** Report to each what is to be deleted besides these targets: the summaries of hours whose points have expired (storage/aged.h) and that lie in their
- * ranges as a whole. Call it when the deletes of the targets are visible; not before, since a pass of retention may make summaries meanwhile.
- * The result of each ends it. */
+ * ranges as a whole; of targets that are such summaries, those of days. Call it when the deletes of the targets are visible; not before, since a pass of
+ * retention may make summaries meanwhile; and once more with what it has reported. The result of each ends it. Errors of a scan. */
 int qry_delete_aged(struct sto_store *st, const struct qry_delete_target *targets, size_t n,
                     qry_delete_target_fn each, void *arg, struct ts_error *err);
 

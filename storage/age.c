@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "storage/age_days.h"
 #include "storage/age_marks.h"
 #include "storage/age_rows.h"
 #include "storage/aged.h"
@@ -114,7 +115,13 @@ static int add_todo(struct pass *p, roaring_bitmap_t *series, int64_t from_ms, i
     return 0;
 }
 
-/* The series of a rule in a slice, by their marks. */
+/* Are the rows of a series hours, of which days are made? If not, they are points. */
+static bool has_days(const struct pass *p, const struct sto_series *s)
+{
+    return s && sto_aged_level_of(p->st->catalog, s->metric) == STO_AGED_HOURS;
+}
+
+/* The series of a rule in a slice, by their marks. Rows of all are points, or hours. */
 static int add_rule(struct pass *p, size_t rule, roaring_bitmap_t *series, struct ts_error *err)
 {
     const struct sto_floors *aged = sto_keep_aged(p->keep);
@@ -123,6 +130,8 @@ static int add_rule(struct pass *p, size_t rule, roaring_bitmap_t *series, struc
     if (p->before_ms < STO_MIN_TS_MS + keep_ms)
         return 0;
     int64_t to_ms = ts_floor_div(p->before_ms - keep_ms, step_ms) * step_ms;
+    if (has_days(p, sto_series_get(p->st->catalog, roaring_bitmap_minimum(series))))
+        to_ms = sto_age_days_floor(to_ms);
     for (size_t i = 0; aged && i < aged->n && !roaring_bitmap_is_empty(series); i++) {
         size_t n = p->n_todo;
         TS_TRY(
@@ -237,8 +246,15 @@ static int do_series(struct pass *p, const struct todo *t, const struct sto_seri
                      struct ts_error *err)
 {
     struct rise *rise = rise_to(p, t->to_ms);
-    struct sto_age_chunk c = {
-        .from_ms = t->from_ms > p->first_ms ? t->from_ms : p->first_ms, .to_ms = t->to_ms, .keeps = t->keeps};
+    struct sto_age_chunk c = {.from_ms = p->first_ms,
+                              .to_ms = t->to_ms,
+                              .first = sto_hour(t->from_ms),
+                              .has_days = n && has_days(p, series[0]),
+                              .keeps = t->keeps};
+    if (c.has_days && c.from_ms < c.to_ms)
+        c.from_ms = sto_age_days_floor(c.from_ms);
+    if (c.from_ms < t->from_ms)
+        c.from_ms = t->from_ms;
     for (size_t i = 0; i < n && !is_full(p); i += c.n) {
         c.series = series + i;
         c.n = 1;
@@ -266,7 +282,7 @@ static int do_one(struct pass *p, const struct todo *t, struct ts_error *err)
     roaring_init_iterator(t->series, &it);
     for (; it.has_value; roaring_advance_uint32_iterator(&it)) {
         const struct sto_series *s = sto_series_get(p->st->catalog, it.current_value);
-        if (s)
+        if (s && (!has_days(p, s) || sto_age_days_ready(p->st->catalog, p->keep, s, t->to_ms)))
             series[n++] = s;
     }
     qsort(series, n, sizeof(*series), cmp_series);

@@ -4,31 +4,33 @@
 #include "storage/age_marks.h"
 
 #include "base/log.h"
-#include "storage/internal.h"
+#include "storage/aged.h"
 #include "storage/store_int.h"
 
-/* The visible metric of an internal one of summaries; false: it is none, or that metric is not known. */
-static bool visible_metric(const struct sto_store *st, uint32_t metric, uint32_t *out)
+/* The metric of which one has summaries; false: it has none, or that metric is not known. */
+static bool summarised_metric(const struct sto_store *st, uint32_t metric, uint32_t *out)
 {
-    struct sto_internal parts;
-    return sto_internal_parse(sto_uid_name(st->catalog, STO_UID_METRIC, metric), &parts) &&
-           parts.kind == STO_INTERNAL_AGED &&
-           sto_uid_find(st->catalog, STO_UID_METRIC, parts.metric, out) == 0;
+    struct ts_buf name;
+    ts_buf_init(&name, 0);
+    bool found = sto_aged_of_name(st->catalog, metric, &name) &&
+                 sto_uid_find(st->catalog, STO_UID_METRIC, ts_buf_get(&name), out) == 0;
+    ts_buf_release(&name);
+    return found;
 }
 
-/* All visible series that have a series of summaries; NULL: there are none. */
+/* All series that have a series of summaries; NULL: there are none. */
 static roaring_bitmap_t *series_with_summaries(const struct sto_store *st)
 {
     roaring_bitmap_t *all = NULL;
-    uint32_t metric = 0, visible = 0; /* of the last series */
+    uint32_t metric = 0, summarised = 0; /* of the last series */
     bool is_aged = false;
     for (uint32_t id = 0, end = sto_series_count(st->catalog); id < end; id++) {
         const struct sto_series *s = sto_series_get(st->catalog, id), *of;
         if (!s)
             continue;
         if (s->metric != metric)
-            is_aged = visible_metric(st, metric = s->metric, &visible);
-        if (!is_aged || sto_series_find_ids(st->catalog, visible, s->tags, s->n_tags, &of) < 0)
+            is_aged = summarised_metric(st, metric = s->metric, &summarised);
+        if (!is_aged || sto_series_find_ids(st->catalog, summarised, s->tags, s->n_tags, &of) < 0)
             continue;
         all = all ? all : roaring_bitmap_create();
         roaring_bitmap_add(all, of->id);

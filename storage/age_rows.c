@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "storage/age_days.h"
 #include "storage/aged.h"
 #include "storage/engine/aged_files.h"
 #include "storage/store_int.h"
@@ -41,6 +42,7 @@ struct work {
     const struct sto_series **aged; /* [c->n] that of the summaries of each; NULL: there is none; owned */
     uint8_t *written;               /* a bit for each hour of each series; NULL if it is one; owned */
     size_t hours;                   /* of each series */
+    struct sto_age_days days;       /* the day that is being added up */
 };
 
 static void fail_series(struct sto_age_rows *r, const struct sto_series *s, const struct ts_error *why)
@@ -89,34 +91,36 @@ static int make_series(struct sto_age_rows *r, const struct sto_series *s, const
     return 0;
 }
 
-/* Write a summary of the series at pos, unless a former row knows as many points. */
-static int write_summary(struct work *w, size_t pos, int32_t hour, const struct sto_aged *a, uint64_t known,
-                         struct ts_error *err)
+/* Write a summary, unless a former row knows as many points. */
+static int write_summary(struct work *w, const struct sto_age_day *d, uint64_t known, struct ts_error *err)
 {
     struct sto_age_rows *r = w->r;
+    const struct sto_series *s = w->c->series[d->pos];
     struct ts_error why = {0};
-    if (known >= (uint64_t)a->part[0].n + a->part[1].n)
+    if (known >= (uint64_t)d->sum.part[0].n + d->sum.part[1].n)
         return 0;
-    if (!w->aged[pos] && make_series(r, w->c->series[pos], &w->aged[pos], &why) < 0) {
-        fail_series(r, w->c->series[pos], &why);
+    if (!w->aged[d->pos] && make_series(r, s, &w->aged[d->pos], &why) < 0) {
+        fail_series(r, s, &why);
         return 0;
     }
     if (w->written) {
-        size_t bit = pos * w->hours + (size_t)(hour - sto_hour(w->c->from_ms));
+        size_t bit = d->pos * w->hours + (size_t)(d->hour - sto_hour(w->c->from_ms));
         w->written[bit / 8] |= (uint8_t)(1u << bit % 8);
     }
-    return put_row(r, a, w->aged[pos], hour, err);
+    return put_row(r, &d->sum, w->aged[d->pos], d->hour, err);
 }
 
-/* Write the summary of the points of an hour. */
-static int write_hour(struct work *w, const struct sto_row *row, uint64_t known, struct ts_error *err)
+/* Take the next row: the points of an hour, or the summary of one. True: out has a summary that is complete. */
+static bool take_row(struct work *w, const struct sto_row *row, struct sto_age_day *out)
 {
     struct sto_aged a;
-    TS_TRY(stopped(w->r, err));
-    if (roaring_bitmap_contains(w->r->failed, w->c->series[row->pos]->id) ||
-        !sto_aged_make_counted(row->cells, w->r->memory, &a))
-        return 0;
-    return write_summary(w, row->pos, row->key.hour, &a, known, err);
+    if (roaring_bitmap_contains(w->r->failed, w->c->series[row->pos]->id))
+        return false;
+    if (w->c->has_days)
+        return sto_aged_read(row->cells, &a) && sto_age_days_add(&w->days, row->pos, row->key.hour, &a, out);
+    out->pos = row->pos;
+    out->hour = row->key.hour;
+    return sto_aged_make_counted(row->cells, w->r->memory, &out->sum);
 }
 
 static int scan_begin(const struct work *w, const struct sto_series *const *series, size_t n,
@@ -180,12 +184,11 @@ static uint64_t former_points(const struct work *w, const struct former *f, int3
     return (uint64_t)a.part[0].n + a.part[1].n;
 }
 
-static int one_hour(struct work *w, struct former *f, const struct sto_row *row, struct ts_error *err)
+static int write_beside(struct work *w, struct former *f, const struct sto_age_day *d, struct ts_error *err)
 {
-    int32_t hour = row->key.hour;
-    TS_TRY(former_until(w, f, hour, err));
-    TS_TRY(write_hour(w, row, former_points(w, f, hour), err));
-    return f->more && f->row.key.hour == hour ? former_next(f, err) : 0;
+    TS_TRY(former_until(w, f, d->hour, err));
+    TS_TRY(write_summary(w, d, former_points(w, f, d->hour), err));
+    return f->more && f->row.key.hour == d->hour ? former_next(f, err) : 0;
 }
 
 static int write_one(struct work *w, struct ts_error *err)
@@ -193,11 +196,17 @@ static int write_one(struct work *w, struct ts_error *err)
     struct sto_merge *scan = NULL;
     struct former f;
     struct sto_row row;
+    struct sto_age_day d;
     int rc = former_begin(w, &f, err);
     if (rc == 0)
         rc = scan_begin(w, w->c->series, 1, &scan, err);
-    while (rc == 0 && (rc = sto_merge_next(scan, &row, err)) == 1)
-        rc = one_hour(w, &f, &row, err);
+    while (rc == 0 && (rc = sto_merge_next(scan, &row, err)) == 1) {
+        rc = stopped(w->r, err);
+        if (rc == 0 && take_row(w, &row, &d))
+            rc = write_beside(w, &f, &d, err);
+    }
+    if (rc == 0 && sto_age_days_end(&w->days, &d))
+        rc = write_beside(w, &f, &d, err);
     if (rc == 0)
         rc = former_until(w, &f, INT32_MAX, err);
     sto_merge_free(scan);
@@ -211,10 +220,16 @@ static int write_points(struct work *w, struct ts_error *err)
 {
     struct sto_merge *scan;
     struct sto_row row;
+    struct sto_age_day d;
     TS_TRY(scan_begin(w, w->c->series, w->c->n, &scan, err));
     int rc = 0;
-    while (rc == 0 && (rc = sto_merge_next(scan, &row, err)) == 1)
-        rc = write_hour(w, &row, 0, err);
+    while (rc == 0 && (rc = sto_merge_next(scan, &row, err)) == 1) {
+        rc = stopped(w->r, err);
+        if (rc == 0 && take_row(w, &row, &d))
+            rc = write_summary(w, &d, 0, err);
+    }
+    if (rc == 0 && sto_age_days_end(&w->days, &d))
+        rc = write_summary(w, &d, 0, err);
     sto_merge_free(scan);
     return rc;
 }
@@ -277,7 +292,8 @@ static uint64_t work_bytes(const struct sto_age_chunk *c, size_t hours)
 
 static int write_work(struct sto_age_rows *r, const struct sto_age_chunk *c, struct ts_error *err)
 {
-    struct work w = {.r = r, .c = c, .hours = (size_t)((c->to_ms - c->from_ms) / TS_HOUR_MS)};
+    struct work w = {
+        .r = r, .c = c, .hours = (size_t)((c->to_ms - c->from_ms) / TS_HOUR_MS), .days = {.first = c->first}};
     uint64_t bytes = work_bytes(c, w.hours);
     TS_TRY(ts_budget_take(r->memory, bytes, err));
     w.aged = ts_xcalloc(c->n, sizeof(*w.aged));
@@ -288,6 +304,7 @@ static int write_work(struct sto_age_rows *r, const struct sto_age_chunk *c, str
     int rc = c->n == 1 ? write_one(&w, err) : write_points(&w, err);
     if (rc == 0 && c->n > 1)
         rc = write_gone(&w, err);
+    sto_age_days_release(&w.days);
     ts_free(w.written);
     ts_free(w.aged);
     ts_budget_give(r->memory, bytes);

@@ -1,5 +1,5 @@
 /*
- * age_rows.h - reads the points of hours and writes rows of summaries, for a pass of age.h.
+ * age_rows.h - reads the points of hours and writes rows of summaries, for a pass of age.h; or reads rows of hours and writes rows of days.
  *
  * What goes wrong with one series (a block cannot be read, max_series is reached) ends the work on that series alone. It is remembered, and the pass goes
  * on with the others.
@@ -45,7 +45,9 @@ struct sto_age_chunk {
     const struct sto_series *const *series; /* [n] ascending by number */
     size_t n;                               /* 1 with keeps, or if there are more than STO_AGE_CHUNK_HOURS */
     int64_t from_ms, to_ms;                 /* full hours, from_ms < to_ms */
-    bool keeps; /* of a row and the points of its hour the one that knows more points is right */
+    bool has_days;                          /* the rows of series are hours, of which days are made */
+    int32_t first; /* with has_days: no day begins before this hour, since there are days before it */
+    bool keeps;    /* of a row and the points of its hour the one that knows more points is right */
 };
 
 /** How many of n_left series a chunk of these hours may have. */

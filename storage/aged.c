@@ -7,19 +7,32 @@
 #include <string.h>
 
 #include "base/budget.h"
-#include "base/xsum.h"
 #include "storage/catalog/catalog.h"
+#include "storage/day.h"
 #include "storage/internal.h"
 #include "storage/store_int.h"
 
-#define PART_CELLS 11u
-#define HAS_SUM    (1ll << 40)
-#define LAST_SHIFT 32
+#define PART_CELLS  11u
+#define HAS_SUM     (1ll << 40)
+#define HOURS_SHIFT 41
+#define HOURS_MASK  63 /* STO_DAY_MAX_HOURS fits */
+#define LAST_SHIFT  32
 
 enum cell { C_COUNT, C_ENDS, C_FIRST, C_LAST, C_MIN, C_MAX, C_SUM_LO, C_SUM_HI, C_SUMS };
 _Static_assert(2 * PART_CELLS == STO_AGED_CELLS, "cells of a row");
 
 /* --- summaries --- */
+
+/* The doubles that a sum is made of; it is released. */
+static void take_sum(struct ts_xsum *x, double out[STO_AGED_SUMS])
+{
+    for (size_t i = 0; i < STO_AGED_SUMS; i++) {
+        double d = ts_xsum_get(x);
+        out[i] = i == 0 || isfinite(d) ? d : 0; /* an infinite sum has no rest */
+        ts_xsum_add(x, -d);
+    }
+    ts_xsum_release(x);
+}
 
 static void sum_of(const struct sto_cells *c, double out[STO_AGED_SUMS])
 {
@@ -27,12 +40,7 @@ static void sum_of(const struct sto_cells *c, double out[STO_AGED_SUMS])
     ts_xsum_init(&x);
     for (uint32_t i = 0; i < c->n; i++)
         ts_xsum_add(&x, ts_num_double(sto_cell_num(c->meta[i], c->m[i])));
-    for (size_t i = 0; i < STO_AGED_SUMS; i++) {
-        double d = ts_xsum_get(&x);
-        out[i] = i == 0 || isfinite(d) ? d : 0; /* an infinite sum has no rest */
-        ts_xsum_add(&x, -d);
-    }
-    ts_xsum_release(&x);
+    take_sum(&x, out);
 }
 
 /* Does a point belong to a part? */
@@ -88,6 +96,33 @@ bool sto_aged_make(const struct sto_cells *c, struct sto_aged *out)
     return sto_aged_make_counted(c, NULL, out);
 }
 
+void sto_aged_day_add(struct sto_aged_day *day, const struct sto_aged *hour, uint32_t shift_ms)
+{
+    for (unsigned p = 0; p < 2; p++)
+        if (hour->part[p].n && !sto_day_add(&day->sum.part[p], &hour->part[p], shift_ms))
+            TS_BUG("a part of a summary has numbers of the other kind");
+    const struct sto_summary *s = &hour->part[STO_AGED_OTHERS];
+    if (!s->n)
+        return;
+    if (s->has_sum)
+        ts_xsum_merge(&day->others, &(struct ts_xsum){.fix = s->sum});
+    for (size_t i = 0; i < STO_AGED_SUMS && !s->has_sum; i++)
+        ts_xsum_add(&day->others, hour->sum[STO_AGED_OTHERS][i]);
+}
+
+bool sto_aged_day_take(struct sto_aged_day *day, uint32_t n_hours, struct sto_aged *out)
+{
+    *out = day->sum;
+    out->n_hours = n_hours;
+    struct sto_summary *s = &out->part[STO_AGED_OTHERS];
+    s->has_sum = s->n && ts_xsum_is_fixed(&day->others);
+    s->sum = s->has_sum ? day->others.fix : 0;
+    if (s->n && !s->has_sum)
+        take_sum(&day->others, out->sum[STO_AGED_OTHERS]);
+    *day = (struct sto_aged_day){.others = {0}};
+    return out->part[0].n || out->part[1].n;
+}
+
 /* --- rows --- */
 
 /* Where the cells of a row go. */
@@ -111,9 +146,10 @@ static void put_int(struct row *r, unsigned c, int64_t v)
     put(r, c, (struct ts_num){.m = v, .kind = TS_NUM_INT});
 }
 
-static void put_part(struct row *r, const struct sto_summary *s, const double *sums)
+static void put_part(struct row *r, const struct sto_summary *s, uint32_t n_hours, const double *sums)
 {
-    put_int(r, C_COUNT, s->n ? (int64_t)s->n + (s->has_sum ? HAS_SUM : 0) : 0);
+    put_int(r, C_COUNT,
+            s->n ? (int64_t)s->n + (s->has_sum ? HAS_SUM : 0) + ((int64_t)n_hours << HOURS_SHIFT) : 0);
     if (!s->n)
         return;
     put_int(r, C_ENDS, (int64_t)s->first_off + ((int64_t)s->last_off << LAST_SHIFT));
@@ -139,7 +175,7 @@ size_t sto_aged_row(const struct sto_aged *a, const struct sto_series *series, i
     struct row r = {.series = series, .out = out};
     for (unsigned p = 0; p < 2; p++) {
         r.base_ms = hour * TS_HOUR_MS + p * PART_CELLS;
-        put_part(&r, &a->part[p], a->sum[p]);
+        put_part(&r, &a->part[p], a->n_hours, a->sum[p]);
     }
     return r.n;
 }
@@ -181,12 +217,15 @@ static bool read_part(const struct sto_cells *row, unsigned part, struct sto_age
         return true;
     s->is_int = part == STO_AGED_INTS;
     s->has_sum = (count.m & HAS_SUM) != 0;
+    out->n_hours = (uint32_t)(count.m >> HOURS_SHIFT) & HOURS_MASK;
     if (!get(row, part, C_ENDS, &ends) || !get(row, part, C_FIRST, &s->first) ||
         !get(row, part, C_LAST, &s->last) || !get(row, part, C_MIN, &s->min) ||
         !get(row, part, C_MAX, &s->max))
         return false;
-    s->first_off = (uint32_t)(ends.m & STO_META_OFF_MASK);
-    s->last_off = (uint32_t)(ends.m >> LAST_SHIFT) & STO_META_OFF_MASK;
+    s->first_off = (uint32_t)(ends.m & UINT32_MAX);
+    s->last_off = (uint32_t)(ends.m >> LAST_SHIFT);
+    if (s->first_off > s->last_off || s->last_off >= (out->n_hours ? out->n_hours : 1) * TS_HOUR_MS)
+        return false;
     return read_sum(row, part, out);
 }
 
@@ -207,24 +246,60 @@ bool sto_snap_ages(const struct sto_snap *snap)
 void sto_snap_aged(const struct sto_snap *snap, const struct sto_series *series, struct sto_aged_bounds *out)
 {
     struct sto_keep *k = snap->keep;
-    *out = (struct sto_aged_bounds){.hours_from_ms = sto_keep_hours_from_ms(k, series->id, snap->now_ms),
+    *out = (struct sto_aged_bounds){.days_from_ms = sto_keep_days_from_ms(k, series->id, snap->now_ms),
+                                    .hours_from_ms = sto_keep_hours_from_ms(k, series->id, snap->now_ms),
                                     .to_ms = sto_keep_aged_to_ms(k, series->id),
                                     .points_from_ms = sto_keep_from_ms(k, series->id, snap->now_ms),
                                     .lost = sto_keep_aged_lost(k, series->id)};
 }
 
+enum sto_aged_level sto_aged_level_of(const struct sto_catalog *catalog, uint32_t metric)
+{
+    struct sto_internal internal;
+    if (!sto_internal_parse(sto_uid_name(catalog, STO_UID_METRIC, metric), &internal) ||
+        internal.kind != STO_INTERNAL_AGED)
+        return STO_AGED_NONE;
+    return ts_slice_is(internal.detail, STO_AGED_DAYS_NAME) ? STO_AGED_DAYS : STO_AGED_HOURS;
+}
+
+bool sto_aged_of_name(const struct sto_catalog *catalog, uint32_t metric, struct ts_buf *out)
+{
+    struct sto_internal internal;
+    if (!sto_internal_parse(sto_uid_name(catalog, STO_UID_METRIC, metric), &internal) ||
+        internal.kind != STO_INTERNAL_AGED)
+        return false;
+    ts_buf_clear(out);
+    if (!ts_slice_is(internal.detail, STO_AGED_DAYS_NAME)) {
+        ts_buf_slice(out, internal.metric);
+        return true;
+    }
+    internal.detail = TS_SLICE_LIT(STO_AGED_HOURS_NAME);
+    sto_internal_name(&internal, out);
+    return true;
+}
+
+enum sto_aged_level sto_snap_aged_level(const struct sto_snap *snap, uint32_t metric)
+{
+    return sto_aged_level_of(snap->catalog, metric);
+}
+
 void sto_aged_metric_name(const struct sto_catalog *catalog, uint32_t metric, struct ts_buf *out)
 {
+    struct sto_internal internal, name = {.kind = STO_INTERNAL_AGED,
+                                          .metric = sto_uid_name(catalog, STO_UID_METRIC, metric),
+                                          .detail = TS_SLICE_LIT(STO_AGED_HOURS_NAME)};
+    if (sto_internal_parse(name.metric, &internal) && internal.kind == STO_INTERNAL_AGED)
+        name = (struct sto_internal){STO_INTERNAL_AGED, internal.metric, TS_SLICE_LIT(STO_AGED_DAYS_NAME)};
     ts_buf_clear(out);
-    sto_internal_name(&(struct sto_internal){STO_INTERNAL_AGED, sto_uid_name(catalog, STO_UID_METRIC, metric),
-                                             TS_SLICE_LIT("h")},
-                      out);
+    sto_internal_name(&name, out);
 }
 
 uint32_t sto_snap_aged_metric(const struct sto_snap *snap, uint32_t metric)
 {
     struct ts_buf name;
     uint32_t id;
+    if (sto_aged_level_of(snap->catalog, metric) == STO_AGED_DAYS)
+        return UINT32_MAX;
     ts_buf_init(&name, 0);
     sto_aged_metric_name(snap->catalog, metric, &name);
     int rc = sto_uid_find(snap->catalog, STO_UID_METRIC, ts_buf_get(&name), &id);

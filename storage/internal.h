@@ -4,7 +4,7 @@
  *   rollup      \1 r SPEC \1 METRIC      SPEC: "1h-sum", "1h-sum:" (of a pre-aggregate), ":" (pre-aggregate alone)
  *   histogram   \1 h METRIC \1 BUCKET    BUCKET: "LOWER,UPPER", "u" (underflow), "o" (overflow)
  *   versions    \1 v WHAT \1 METRIC      WHAT: "w" (values as they were written, versions.h), "d" (deletes)
- *   summaries   \1 a WHAT \1 METRIC      WHAT: "h" (hours whose points have expired, aged.h)
+ *   summaries   \1 a WHAT \1 METRIC      WHAT: "h" (hours whose points have expired), "d" (days; aged.h)
  *
  * Such a point is an ordinary point of a series with the same tags and an internal metric, so the log, files, retention and deletes treat
  * it like any other point. A remote store may keep them in another form (storage/remote.h).
@@ -27,6 +27,9 @@ enum sto_internal_kind {
     STO_INTERNAL_VERSIONS = 'v',
     STO_INTERNAL_AGED = 'a'
 };
+
+#define STO_AGED_HOURS_NAME "h" /* details of STO_INTERNAL_AGED */
+#define STO_AGED_DAYS_NAME  "d"
 
 /* The parts of an internal name; they are slices of it. */
 struct sto_internal {

@@ -22,11 +22,17 @@ struct sto_keep {
     struct sto_keep_opts opts;         /* points_ms: owned */
     int64_t *points_ms;                /* n_rules + 1: the last one is the rest; owned */
     int64_t *hours_ms;                 /* the same of whole hours; owned */
+    int64_t *days_ms;                  /* and of whole days; owned */
     bool ages;                         /* a rule keeps hours longer than points */
     int64_t top_mark_ms;               /* the highest mark; STO_MIN_TS_MS = there is none */
     int64_t longest_ms, shortest_ms;   /* of all */
     _Atomic(_Atomic uint8_t *) *pages; /* N_PAGES; NULL if there are no rules; owned */
 };
+
+static int64_t or_longer(const int64_t *rules_ms, size_t rule, int64_t ms)
+{
+    return rules_ms && rules_ms[rule] > ms ? rules_ms[rule] : ms;
+}
 
 struct sto_keep *sto_keep_new(const struct sto_keep_opts *opts)
 {
@@ -37,6 +43,7 @@ struct sto_keep *sto_keep_new(const struct sto_keep_opts *opts)
     atomic_init(&k->refs, 1);
     k->points_ms = ts_xcalloc(opts->n_rules + 1, sizeof *k->points_ms);
     k->hours_ms = ts_xcalloc(opts->n_rules + 1, sizeof *k->hours_ms);
+    k->days_ms = ts_xcalloc(opts->n_rules + 1, sizeof *k->days_ms);
     k->opts.aged = sto_floors_ref(opts->aged);
     k->top_mark_ms = STO_MIN_TS_MS;
     for (size_t i = 0; opts->aged && i < opts->aged->n; i++)
@@ -46,13 +53,13 @@ struct sto_keep *sto_keep_new(const struct sto_keep_opts *opts)
     for (size_t i = 0; i <= opts->n_rules; i++) {
         int64_t ms = i < opts->n_rules ? opts->points_ms[i] : opts->rest_ms;
         k->points_ms[i] = ms;
-        k->hours_ms[i] =
-            opts->hours_ms && i < opts->n_rules && opts->hours_ms[i] > ms ? opts->hours_ms[i] : ms;
+        k->hours_ms[i] = or_longer(i < opts->n_rules ? opts->hours_ms : NULL, i, ms);
+        k->days_ms[i] = or_longer(i < opts->n_rules ? opts->days_ms : NULL, i, k->hours_ms[i]);
         k->ages |= k->hours_ms[i] > ms;
-        k->longest_ms = k->hours_ms[i] > k->longest_ms ? k->hours_ms[i] : k->longest_ms;
+        k->longest_ms = k->days_ms[i] > k->longest_ms ? k->days_ms[i] : k->longest_ms;
         k->shortest_ms = ms < k->shortest_ms ? ms : k->shortest_ms;
     }
-    k->opts.points_ms = k->opts.hours_ms = NULL;
+    k->opts.points_ms = k->opts.hours_ms = k->opts.days_ms = NULL;
     if (opts->n_rules)
         k->pages = ts_xcalloc(N_PAGES, sizeof *k->pages);
     return k;
@@ -77,6 +84,7 @@ void sto_keep_unref(struct sto_keep *k)
     sto_floors_unref(k->opts.aged);
     ts_free(k->points_ms);
     ts_free(k->hours_ms);
+    ts_free(k->days_ms);
     ts_free(k);
 }
 
@@ -186,6 +194,14 @@ int64_t sto_keep_hours_from_ms(struct sto_keep *k, uint32_t series, int64_t now_
     if (rule < 0 || !sto_keep_rule_ages(k, (size_t)rule))
         return sto_keep_from_ms(k, series, now_ms);
     return from_ms(k, k->hours_ms[rule], now_ms);
+}
+
+int64_t sto_keep_days_from_ms(struct sto_keep *k, uint32_t series, int64_t now_ms)
+{
+    int rule = sto_keep_rule(k, series);
+    if (rule < 0 || k->days_ms[rule] <= k->hours_ms[rule])
+        return sto_keep_hours_from_ms(k, series, now_ms);
+    return from_ms(k, k->days_ms[rule], now_ms);
 }
 
 int64_t sto_keep_any_ms(struct sto_keep *k, const struct sto_series *const *series, size_t n,

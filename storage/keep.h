@@ -50,6 +50,7 @@ struct sto_keep_opts {
     const int64_t *
         hours_ms; /* by rule: for how long whole hours are answered, ms, at least points_ms; borrowed until return; NULL = as
                                 points_ms */
+    const int64_t *days_ms; /* the same of whole days, at least hours_ms; NULL = as hours_ms */
     struct sto_floors *
         aged; /* marks: sets of series, and the time before which each has summaries in place of points, or STO_MIN_TS_MS if that was lost;
                                 a series is in one set; a reference is taken; NULL = none */
@@ -89,6 +90,8 @@ int64_t sto_keep_aged_to_ms(const struct sto_keep *k, uint32_t series);
 bool sto_keep_aged_lost(const struct sto_keep *k, uint32_t series);
 /** Hours of a series that begin at this time or later are answered as a whole, ms; the same as sto_keep_from_ms if its rule does not keep them longer. */
 int64_t sto_keep_hours_from_ms(struct sto_keep *k, uint32_t series, int64_t now_ms);
+/** Days of a series that begin at this time or later are answered as a whole, ms; the same as sto_keep_hours_from_ms if its rule does not keep them longer. */
+int64_t sto_keep_days_from_ms(struct sto_keep *k, uint32_t series, int64_t now_ms);
 /** First time that is kept of a series, ms; STO_MIN_TS_MS if all is kept, or if the series is not known. */
 int64_t sto_keep_from_ms(struct sto_keep *k, uint32_t series, int64_t now_ms);
 /** The same of a foreign series, by its names. O(rules). */

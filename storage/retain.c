@@ -97,11 +97,12 @@ struct sto_retain__match {
     struct sto_catalog *catalog;
     struct sto_retain_rules rules; /* those set, then those configured */
     int64_t rest_ms;
-    /* A rule that keeps hours longer than points has two rules of struct sto_keep more, whose numbers follow those of all others: of its
-     * summaries, and of its rollups, histograms and versions. */
+    /* A rule that keeps hours longer than points has three rules of struct sto_keep more, whose numbers follow those of all others: of its
+     * summaries of hours, of those of days, and of its rollups, histograms and versions. */
     size_t n_all;                   /* rules of struct sto_keep */
     uint8_t hours[STO_KEEP_RULES];  /* by rule: the one of its summaries; the rule itself if there are none */
-    uint8_t others[STO_KEEP_RULES]; /* the other one */
+    uint8_t days[STO_KEEP_RULES];   /* the same of days */
+    uint8_t others[STO_KEEP_RULES]; /* the last one */
 };
 _Static_assert(STO_KEEP_RULES <= UINT8_MAX, "a byte holds a rule");
 
@@ -110,7 +111,7 @@ static size_t count(const struct sto_retain_rules *r)
 {
     size_t n = r->n;
     for (size_t i = 0; i < r->n; i++)
-        n += r->v[i].hours_ms > r->v[i].points_ms ? 2 : 0;
+        n += r->v[i].hours_ms > r->v[i].points_ms ? 3 : 0;
     return n;
 }
 
@@ -119,7 +120,11 @@ static int rule_of(const struct sto_retain__match *m, size_t i, const struct sto
 {
     if (i == m->rules.n)
         return (int)m->n_all;
-    return !internal ? (int)i : internal->kind == STO_INTERNAL_AGED ? m->hours[i] : m->others[i];
+    if (!internal)
+        return (int)i;
+    if (internal->kind != STO_INTERNAL_AGED)
+        return m->others[i];
+    return ts_slice_is(internal->detail, STO_AGED_DAYS_NAME) ? m->days[i] : m->hours[i];
 }
 
 static bool names_match(const struct sto_retain_rule *r, const struct sto_remote_series *names,
@@ -211,6 +216,7 @@ static struct sto_retain__match *match_new(struct sto_store *st, const struct st
     for (size_t i = 0; i < m->rules.n; i++) {
         bool ages = m->rules.v[i].hours_ms > m->rules.v[i].points_ms;
         m->hours[i] = (uint8_t)(ages ? m->n_all++ : i);
+        m->days[i] = (uint8_t)(ages ? m->n_all++ : i);
         m->others[i] = (uint8_t)(ages ? m->n_all++ : i);
     }
     return m;
@@ -219,17 +225,21 @@ static struct sto_retain__match *match_new(struct sto_store *st, const struct st
 /* Rules that have looked up no series yet. aged: as in struct sto_keep_opts. */
 static struct sto_keep *keep_of(struct sto_retain__match *m, int64_t least_ms, struct sto_floors *aged)
 {
-    int64_t points_ms[STO_KEEP_RULES], hours_ms[STO_KEEP_RULES];
+    int64_t points_ms[STO_KEEP_RULES], hours_ms[STO_KEEP_RULES], days_ms[STO_KEEP_RULES];
     for (size_t i = 0; i < m->rules.n; i++) {
         const struct sto_retain_rule *r = &m->rules.v[i];
-        points_ms[m->hours[i]] = hours_ms[m->hours[i]] = r->hours_ms;
-        points_ms[m->others[i]] = hours_ms[m->others[i]] = r->points_ms;
+        points_ms[m->days[i]] = hours_ms[m->days[i]] = days_ms[m->days[i]] = r->days_ms;
+        points_ms[m->hours[i]] = r->hours_ms;
+        hours_ms[m->hours[i]] = days_ms[m->hours[i]] = r->days_ms; /* what hours become */
+        points_ms[m->others[i]] = hours_ms[m->others[i]] = days_ms[m->others[i]] = r->points_ms;
         points_ms[i] = r->points_ms;
         hours_ms[i] = r->hours_ms;
+        days_ms[i] = r->days_ms;
     }
     atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
     return sto_keep_new(&(struct sto_keep_opts){.points_ms = points_ms,
                                                 .hours_ms = hours_ms,
+                                                .days_ms = days_ms,
                                                 .aged = aged,
                                                 .n_rules = m->n_all,
                                                 .rest_ms = m->rest_ms,
@@ -425,7 +435,7 @@ static int apply(const struct sto_retain_call *call, const struct sto_retain_rul
     if (count(set) + count(conf) > STO_KEEP_RULES)
         return ts_error_set(
             err, TS_ELIMIT,
-            "there would be more than %d rules of retention (one with hours= counts three times)",
+            "there would be more than %d rules of retention (one with hours= or days= counts four times)",
             STO_KEEP_RULES);
     return call->what == STO_RETAIN_REMOVE ? 0 : check_length(set, err);
 }
@@ -446,9 +456,13 @@ static int report(struct sto_store *st, struct sto_retain__match *m, size_t n_se
                                      .text = i < m->rules.n ? m->rules.v[i].text : (struct ts_slice){"", 0},
                                      .points_ms = sto_keep_rule_ms(keep, at),
                                      .hours_ms = sto_keep_rule_hours_ms(keep, at),
+                                     .days_ms = i < m->rules.n ? m->rules.v[i].days_ms
+                                                               : sto_keep_rule_hours_ms(keep, at),
                                      .does = call->explain ? &does[at] : NULL};
         if (call->explain && sto_keep_rule_ages(keep, at))
             row.hours_do = &does[m->hours[i]];
+        if (row.hours_do && row.days_ms > row.hours_ms)
+            row.days_do = &does[m->days[i]];
         call->each(call->arg, &row);
     }
     sto_keep_unref(keep);

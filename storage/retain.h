@@ -47,8 +47,10 @@ struct sto_retain_row {
     struct ts_slice text;               /* "" for the rest */
     int64_t points_ms;                  /* STO_KEEP_FOREVER: for ever */
     int64_t hours_ms;                   /* for how long summaries of hours answer; points_ms if no longer */
+    int64_t days_ms;                    /* the same of summaries of days; hours_ms if no longer */
     const struct sto_expired *does;     /* what it does to what is in files; NULL unless that was asked for */
     const struct sto_expired *hours_do; /* the same of the summaries; NULL if hours_ms is points_ms, too */
+    const struct sto_expired *days_do;  /* the same of those of days; NULL if days_ms is hours_ms, too */
 };
 typedef void (*sto_retain_row_fn)(void *arg, const struct sto_retain_row *row);
 

@@ -16,7 +16,7 @@ static int bad(struct ts_slice rule, const char *why, struct ts_slice word, stru
     struct ts_slice shown = ts_utf8_cut(rule, SHOWN_BYTES), part = ts_utf8_cut(word, SHOWN_BYTES);
     return ts_error_set(err, TS_EINVAL,
                         "retention rule '%.*s': '%.*s' %s; a rule is METRIC [TAG=VALUE]... points=DURATION "
-                        "[hours=DURATION], as in cpu.* host=web* points=30d",
+                        "[hours=DURATION] [days=DURATION], as in cpu.* host=web* points=30d",
                         (int)shown.n, shown.p, (int)part.n, part.p, why);
 }
 
@@ -58,10 +58,9 @@ static int get_word(struct sto_retain_rule *r, struct ts_slice word, struct ts_e
     if (ts_slice_is(name, "hours"))
         return get_duration(r->text, value, word, &r->hours_ms, err);
     if (ts_slice_is(name, "days"))
-        return bad(r->text,
-                   "cannot be given yet: days are put together from summaries of hours, hours=", word, err);
-    if (r->points_ms || r->hours_ms)
-        return bad(r->text, "comes after points= or hours=", word, err);
+        return get_duration(r->text, value, word, &r->days_ms, err);
+    if (r->points_ms || r->hours_ms || r->days_ms)
+        return bad(r->text, "comes after points=, hours= or days=", word, err);
     if (memchr(name.p, '*', name.n))
         return bad(r->text, "has a star in the name of a tag", word, err);
     TS_TRY(check_stars(r->text, value, err));
@@ -91,6 +90,25 @@ static bool resembles_points(struct ts_slice value)
     return ts_slice_is(value, "forever") || ts_duration_exact(value, &n, &unit, &ms, NULL) == 0;
 }
 
+/* For how long summaries are kept, as far as the text does not say it. */
+static int get_summaries(struct sto_retain_rule *r, struct ts_error *err)
+{
+    if (!r->hours_ms)
+        r->hours_ms = r->days_ms > r->points_ms && r->points_ms < STO_RETAIN_MAX_MS
+                          ? r->points_ms + STO_RETAIN_HOURS_MS
+                          : r->points_ms;
+    r->days_ms = r->days_ms ? r->days_ms : r->hours_ms;
+    if (r->hours_ms < r->points_ms)
+        return bad(r->text, "keeps summaries of hours shorter than the points", r->text, err);
+    if (r->days_ms < r->hours_ms)
+        return bad(
+            r->text,
+            "keeps summaries of days shorter than those of hours (without hours=: two days longer than "
+            "the points)",
+            r->text, err);
+    return 0;
+}
+
 /* Read one rule from its normal form, which r takes. */
 static int get_rule(struct sto_retain_rule *r, struct ts_slice text, struct ts_error *err)
 {
@@ -114,10 +132,7 @@ static int get_rule(struct sto_retain_rule *r, struct ts_slice text, struct ts_e
                    err);
     if (!r->points_ms)
         return bad(text, "does not say for how long, points=", text, err);
-    r->hours_ms = r->hours_ms ? r->hours_ms : r->points_ms;
-    return r->hours_ms >= r->points_ms
-               ? 0
-               : bad(text, "keeps summaries of hours shorter than the points", text, err);
+    return get_summaries(r, err);
 }
 
 /* The words of a rule with single blanks, owned by the caller. */

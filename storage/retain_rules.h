@@ -5,6 +5,7 @@
  *   * env=test points=7d              a star is any number of characters
  *   audit.* points=forever
  *   web.* points=30d hours=2y         summaries of hours for longer than the points
+ *   web.* points=30d hours=2y days=forever     and summaries of days for longer than those
  *
  * A rule matches a series whose metric matches the pattern and that has every tag named, with a value that matches. Rollups and histograms
  * belong to the metric that they are of. Rules are separated by ';' or line ends; lines that begin with # are comments, and the metric of
@@ -20,11 +21,12 @@
 #include "base/err.h"
 #include "storage/keep.h"
 
-#define STO_RETAIN_STARS      8u           /* most stars of a pattern */
-#define STO_RETAIN_TAGS       16           /* most tags of a rule */
-#define STO_RETAIN_RULE_BYTES 4096u        /* longest text of a rule */
-#define STO_RETAIN_TEXT_BYTES (256u << 10) /* longest text of all rules */
-#define STO_RETAIN_MIN_MS     TS_HOUR_MS   /* shortest time that points are kept */
+#define STO_RETAIN_STARS      8u              /* most stars of a pattern */
+#define STO_RETAIN_TAGS       16              /* most tags of a rule */
+#define STO_RETAIN_RULE_BYTES 4096u           /* longest text of a rule */
+#define STO_RETAIN_TEXT_BYTES (256u << 10)    /* longest text of all rules */
+#define STO_RETAIN_MIN_MS     TS_HOUR_MS      /* shortest time that points are kept */
+#define STO_RETAIN_HOURS_MS   (2 * TS_DAY_MS) /* with days= alone: for how much longer than points */
 #define STO_RETAIN_MAX_MS     (10000 * 365 * TS_DAY_MS)
 
 /* One rule. */
@@ -37,7 +39,9 @@ struct sto_retain_rule {
     size_t n_tags;
     int64_t points_ms; /* STO_KEEP_FOREVER: for ever */
     int64_t
-        hours_ms; /* the same of summaries of hours, at least points_ms; points_ms if the text does not say it */
+        hours_ms; /* the same of summaries of hours, at least points_ms; if the text does not say it points_ms, and two days more if it says days= */
+    int64_t
+        days_ms; /* the same of summaries of days, at least hours_ms; hours_ms if the text does not say it */
 };
 
 /* Rules in order. */

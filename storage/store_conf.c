@@ -111,14 +111,14 @@ const struct ts_conf_key sto_conf_keys[] = {
                "Older points appear in no answer, and are not taken; their files are deleted an hour later. "
                "Rules of retention "
                "come first. 0 = keep for ever."),
-    TS_KEY_STR("retention_rules", "",
-               "How long points of some series are kept: rules METRIC [TAG=VALUE]... points=DURATION "
-               "[hours=DURATION], separated by "
-               "semicolons, as in cpu.* host=web* points=30d; audit.* points=forever. hours keeps summaries "
-               "of hours longer than their "
-               "points. The first rule that matches a "
-               "series applies. Rules that were set with tsd retention come before these.",
-               TO(retention_rules)),
+    TS_KEY_STR(
+        "retention_rules", "",
+        "How long points of some series are kept: rules METRIC [TAG=VALUE]... points=DURATION "
+        "[hours=DURATION] [days=DURATION], separated by semicolons, as in cpu.* host=web* points=30d; "
+        "audit.* points=forever. hours keeps summaries of hours longer than their points, days those of "
+        "days longer than those of hours. The first rule that matches a series applies. Rules that were set "
+        "with tsd retention come before these.",
+        TO(retention_rules)),
     TS_KEY_INT(
         "forget_series_h", "6", 0, 24 * 366,
         "Interval at which series whose points have all expired or were deleted are forgotten, and then "

@@ -242,8 +242,8 @@ static const struct tsd_cmd commands[] = {
      .also = "retain expire ttl",
      .summary = "List or change how long points are kept, by metric and tags.",
      .usage = "[list]\n"
-              "add METRIC [TAG=VALUE ...] points=DURATION [hours=DURATION] [--at N]\n"
-              "remove METRIC [TAG=VALUE ...] points=DURATION [hours=DURATION]\n"
+              "add METRIC [TAG=VALUE ...] points=DURATION [hours=DURATION] [days=DURATION] [--at N]\n"
+              "remove METRIC [TAG=VALUE ...] points=DURATION [hours=DURATION] [days=DURATION]\n"
               "set RULE...\n"
               "max-bytes [SIZE|none|default]",
      .opts = tsd_retention_opts,
@@ -254,7 +254,8 @@ static const struct tsd_cmd commands[] = {
          "\n"
          "hours keeps a summary of each hour for longer than its points: whole hours answer counts, sums, "
          "averages, "
-         "smallest, largest, first and last values as before then, and nothing else.\n"
+         "smallest, largest, first and last values as before then, and nothing else. days keeps a summary of "
+         "each day (of the key timezone) for longer than those of its hours: whole days answer the same.\n"
          "\n"
          "A change takes effect at once: expired points are in no answer and are refused when they are sent. "
          "What has been expired for an hour is removed for good, so look at a change with --dry-run first.\n"
@@ -267,7 +268,7 @@ static const struct tsd_cmd commands[] = {
          "it says what the limit does.",
      .examples = "tsd retention add 'cpu.*' host='web*' points=30d --dry-run\n"
                  "tsd retention add '*' env=test points=7d\n"
-                 "tsd retention add 'web.*' points=30d hours=2y\n"
+                 "tsd retention add 'web.*' points=30d hours=2y days=forever\n"
                  "tsd retention --explain\n"
                  "tsd retention max-bytes 100G --dry-run",
      .run = tsd_retention_run},

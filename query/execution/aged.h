@@ -3,12 +3,14 @@
  *
  * Such an hour is in an answer only where its summary suffices: the hour lies in one bucket as a whole, and the aggregator needs no points. Then it
  * counts with the same digits as before. Everything else does not see it: queries without buckets, finer buckets, percentiles,
- * conditions on values.
+ * conditions on values. The same is true of days whose hours have expired.
  *
- *   a series:   rows of summaries | points that have expired and are there still, hour by hour | points
+ *   a series:   rows of days | rows of hours | points that have expired and are there still, hour by hour | points
+ *
+ * Hours that have expired themselves, and points of such hours, count where the whole day does to which they belong.
  *
  * Threads    as reader.h
- * Cost       up to three scans a series, instead of one of all series
+ * Cost       up to five scans a series, instead of one of all series
  */
 #ifndef QUERY_EXECUTION_AGED_H
 #define QUERY_EXECUTION_AGED_H

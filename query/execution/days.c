@@ -8,10 +8,17 @@
 
 #include <string.h>
 
+static bool all(void *arg, int64_t from_ms, int64_t to_ms)
+{
+    (void)arg, (void)from_ms, (void)to_ms;
+    return true;
+}
+
 int qry_plan_days(struct qry_plan *p, bool (*one)(void *arg, int64_t from_ms, int64_t to_ms), void *arg,
                   struct ts_error *err)
 {
     p->days = NULL;
+    p->one = (struct qry_one){p->whole_hours ? one ? one : all : NULL, arg};
     if (!p->whole_hours)
         return 0;
     int32_t h0 = sto_hour(p->scan_from_ms), h1 = sto_hour(p->scan_to_ms - 1);
@@ -29,7 +36,7 @@ int qry_plan_days(struct qry_plan *p, bool (*one)(void *arg, int64_t from_ms, in
             continue;
         size_t at = (size_t)(day.from - h0), hours = (size_t)(day.to - day.from);
         bool whole = day.to <= h1 + 1 && !memchr(p->whole_hours + at, 0, hours) &&
-                     (!one || one(arg, day.from * TS_HOUR_MS, day.to * TS_HOUR_MS));
+                     p->one.may(arg, day.from * TS_HOUR_MS, day.to * TS_HOUR_MS);
         days[at] = (uint8_t)(hours | (whole ? STO_DAY_WHOLE : 0));
         any |= whole;
     }
@@ -46,6 +53,7 @@ static bool in_one_bucket(void *arg, int64_t from_ms, int64_t to_ms)
 int qry_plan_days_of_buckets(struct qry_plan *p, struct ts_error *err)
 {
     p->days = NULL;
+    p->one = (struct qry_one){NULL, NULL};
     if (p->grid.step_ms && p->grid.step_ms < TS_DAY_MS)
         return 0;
     return qry_plan_days(p, in_one_bucket, &p->grid, err);

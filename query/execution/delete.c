@@ -5,6 +5,7 @@
  *            (tsd/protocols/http/ep_delete.c)
  * Source     docs/OPENTSDB.md, section 2.5; exact times instead of whole hours, see docs/COMPATIBILITY.md
  */
+#include "query/execution/days.h"
 #include "query/execution/internal_metric.h"
 #include "query/execution/histogram.h"
 #include "query/execution/reader.h"
@@ -13,6 +14,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "storage/aged.h"
+#include "storage/day.h"
 
 #include <string.h>
 
@@ -89,7 +91,7 @@ static int end_series(void *arg, size_t pos, struct ts_error *err)
     return s->each(s->arg, &s->target, err);
 }
 
-/* Find the targets among the series of a plan; summaries give the number of points of whole hours. */
+/* Find the targets among the series of a plan; summaries give the number of points of whole hours and days. */
 static int find_plan(struct searching *s, struct qry_plan *plan, struct ts_error *err)
 {
     size_t n_hours;
@@ -98,6 +100,7 @@ static int find_plan(struct searching *s, struct qry_plan *plan, struct ts_error
     plan->to_ms = s->target.to_ms + 1;
     qry_plan_clip(s->snap, plan);
     TS_TRY(qry_plan_whole_hours(plan, &n_hours, err));
+    TS_TRY(qry_plan_days(plan, NULL, NULL, err));
     struct qry_reading rd = qry_plan_reading(plan, s->snap, s->budget);
     rd.begin = begin_series;
     rd.row = count_row;
@@ -219,29 +222,67 @@ int qry_series_select(struct sto_store *st, const struct qry_spec *spec, struct 
     return rc;
 }
 
+/* Where a range that ends at to_ms has to end so that no row of a day is in it that is longer than the range. */
+static int cut_days(struct sto_snap *snap, const struct sto_series *days, int64_t *io_to_ms,
+                    struct ts_error *err)
+{
+    struct sto_merge *scan;
+    struct sto_row row;
+    struct sto_aged day;
+    int64_t to_ms = *io_to_ms;
+    struct sto_scan_spec spec = {.metric = days->metric,
+                                 .series = &days,
+                                 .n_series = 1,
+                                 .from_ms = to_ms - STO_DAY_MAX_HOURS * TS_HOUR_MS,
+                                 .to_ms = to_ms - 1,
+                                 .final = true};
+    TS_TRY(sto_scan(snap, &spec, &scan, err));
+    int rc;
+    while ((rc = sto_merge_next(scan, &row, err)) == 1) {
+        int64_t from_ms = row.key.hour * TS_HOUR_MS;
+        if (sto_aged_read(row.cells, &day) && from_ms + day.n_hours * TS_HOUR_MS > to_ms &&
+            from_ms < *io_to_ms)
+            *io_to_ms = from_ms;
+    }
+    sto_merge_free(scan);
+    return rc;
+}
+
+/* What is to be deleted of the summaries of x->series, which x gets in its place: whole hours, and whole days. False: nothing. */
+static int aged_target(struct sto_snap *snap, struct qry_delete_target *x, bool *out_any,
+                       struct ts_error *err)
+{
+    struct sto_aged_bounds at;
+    bool of_days = sto_snap_aged_level(snap, x->series->metric) == STO_AGED_HOURS;
+    sto_snap_aged(snap, x->series, &at);
+    int64_t to_ms = x->to_ms < STO_MAX_TS_MS ? x->to_ms + 1 : STO_MAX_TS_MS;
+    to_ms = ts_floor_div(to_ms, TS_HOUR_MS) * TS_HOUR_MS;
+    x->from_ms =
+        x->from_ms > STO_MIN_TS_MS ? -ts_floor_div(-x->from_ms, TS_HOUR_MS) * TS_HOUR_MS : STO_MIN_TS_MS;
+    x->counts = false;
+    *out_any = false;
+    if (x->from_ms >= to_ms || (x->from_ms >= at.points_from_ms && !at.lost))
+        return 0;
+    x->series = sto_snap_aged_series(snap, sto_snap_aged_metric(snap, x->series->metric), x->series);
+    if (x->series && of_days)
+        TS_TRY(cut_days(snap, x->series, &to_ms, err));
+    x->to_ms = to_ms - 1;
+    *out_any = x->series && x->from_ms < to_ms;
+    return 0;
+}
+
 int qry_delete_aged(struct sto_store *st, const struct qry_delete_target *targets, size_t n,
                     qry_delete_target_fn each, void *arg, struct ts_error *err)
 {
     struct sto_snap *snap = sto_snap_take(st);
-    uint32_t of = UINT32_MAX, metric = UINT32_MAX; /* that of the last series, and that of its summaries */
     int rc = 0;
     for (size_t i = 0; i < n && rc == 0 && sto_snap_ages(snap); i++) {
         struct qry_delete_target x = targets[i];
-        struct sto_aged_bounds at;
+        bool any;
         if (x.kind != QRY_KIND_POINTS || qry_series_foreign(x.series))
             continue;
-        sto_snap_aged(snap, x.series, &at);
-        int64_t last_ms = x.to_ms < STO_MAX_TS_MS ? x.to_ms + 1 : STO_MAX_TS_MS;
-        x.from_ms =
-            x.from_ms > STO_MIN_TS_MS ? -ts_floor_div(-x.from_ms, TS_HOUR_MS) * TS_HOUR_MS : STO_MIN_TS_MS;
-        x.to_ms = ts_floor_div(last_ms, TS_HOUR_MS) * TS_HOUR_MS - 1;
-        if (x.from_ms > x.to_ms || (x.from_ms >= at.points_from_ms && !at.lost))
-            continue;
-        if (of != x.series->metric)
-            metric = sto_snap_aged_metric(snap, of = x.series->metric);
-        x.series = sto_snap_aged_series(snap, metric, x.series);
-        x.counts = false;
-        if (x.series)
+        rc = aged_target(snap, &x, &any, err);
+        if (rc == 0 && any)
             rc = each(arg, &x, err);
     }
     sto_snap_release(snap);

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "query/breakdowns/breakdown.h"
 #include "query/execution/days.h"
+#include "storage/aged.h"
 #include "query/execution/rollup.h"
 #include "query/execution/select.h"
 #include "query/ids.h"
@@ -409,6 +410,8 @@ void qry_plan_clip(struct sto_snap *snap, struct qry_plan *p)
     }
     lo = floor_hour(lo);
     hi = floor_hour(hi) + TS_HOUR_MS;
+    if (sto_snap_ages(snap)) /* a row of a day, in its first hour */
+        hi += STO_DAY_MAX_HOURS * TS_HOUR_MS;
     /* whole days, so that summaries can answer the first and the last one */
     if (sto_day_of(sto_hour(lo), &day))
         lo = day.from * TS_HOUR_MS;
@@ -425,6 +428,7 @@ int qry_plan_whole_hours(struct qry_plan *p, size_t *out_n, struct ts_error *err
     *out_n = 0;
     p->whole_hours = NULL;
     p->days = NULL;
+    p->one.may = NULL;
     if (p->scan_from_ms >= p->scan_to_ms || p->spec->as_of_us) /* summaries are of what is now */
         return 0;
     int32_t h0 = sto_hour(p->scan_from_ms), h1 = sto_hour(p->scan_to_ms - 1);
@@ -521,6 +525,7 @@ struct qry_reading qry_plan_reading(const struct qry_plan *p, struct sto_snap *s
                                 .to_ms = to_ms,
                                 .whole_hours = p->whole_hours,
                                 .days = p->days,
+                                .one = p->one,
                                 .as_of_us = p->spec->as_of_us};
 }
 

@@ -39,6 +39,7 @@ struct qry_plan {
     int64_t scan_from_ms, scan_to_ms; /* the same, clipped to hours that may have data; empty: to <= from */
     uint8_t *whole_hours;             /* hours that summaries may answer; NULL: none */
     const uint8_t *days;              /* the same of days (days.h); NULL: none */
+    struct qry_one one;               /* what days were made with */
     struct qry_grid grid;             /* if sub->downsample.on */
     size_t chunk;                     /* series per piece of work */
     /* Pieces that follow the groups, so that each piece has few open groups (NULL: pieces of chunk positions): */

@@ -11,6 +11,12 @@
 #include "query/view.h"
 #include "storage/store.h"
 
+/* May the points from from_ms to before to_ms, whose hours are whole, be added as one summary? Called by any thread. */
+struct qry_one {
+    bool (*may)(void *arg, int64_t from_ms, int64_t to_ms); /* NULL: an hour at a time alone */
+    void *arg;
+};
+
 /* What is read, and who takes it. Everything is borrowed until the end. */
 struct qry_reading {
     struct sto_snap *snap;                  /* where to read */
@@ -22,6 +28,7 @@ struct qry_reading {
     int64_t from_ms, to_ms;                 /* points with from <= t < to */
     const uint8_t *whole_hours;             /* hours whose summary is sufficient; NULL: none */
     const uint8_t *days; /* days whose summary is sufficient (struct sto_scan_spec); NULL: none */
+    struct qry_one one;  /* which stretches of whole hours a summary may answer */
     bool needs_sum;      /* a summary without a sum is not sufficient */
     bool sums_only;      /* counts and sums suffice, with needs_sum: rows may be runs */
     int64_t

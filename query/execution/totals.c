@@ -30,7 +30,6 @@ struct totals {
     struct qry_cellset *pieces; /* [n_pieces] states of each piece; owned */
     size_t n_pieces;
     struct qry_kept kept; /* what a kept total answers */
-    size_t at;            /* in_one_stretch: stretch found last */
 };
 
 /* State of one piece. */
@@ -346,9 +345,8 @@ static int emit_all(struct output *o, struct ts_error *err)
 
 static bool in_one_stretch(void *arg, int64_t from_ms, int64_t to_ms)
 {
-    struct totals *t = arg;
-    t->at = qry_cells_find(&t->cells, t->at, from_ms);
-    return to_ms <= qry_stretch_end(&t->cells, t->at);
+    const struct totals *t = arg;
+    return to_ms <= qry_stretch_end(&t->cells, qry_cells_find(&t->cells, 0, from_ms));
 }
 
 /* Mark the hours that lie within one interval and that are read completely. */
@@ -365,7 +363,6 @@ static int whole_hours(struct totals *t, struct ts_error *err)
         at = qry_cells_find(&t->cells, at, from);
         p->whole_hours[h] = from + TS_HOUR_MS <= qry_stretch_end(&t->cells, at);
     }
-    t->at = 0;
     return n ? qry_plan_days(p, in_one_stretch, t, err) : 0;
 }
 

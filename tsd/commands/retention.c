@@ -61,11 +61,13 @@ static void print_does(const json_t *row, struct ts_buf *out)
     ts_buf_char(out, '\n');
 }
 
-/* What a rule does to the summaries of hours. */
-static void print_hours(const json_t *hours, struct ts_buf *out)
+/* What a rule does to the summaries of hours, or days, if it has any. */
+static void print_summaries(const json_t *row, const char *name, struct ts_buf *out)
 {
-    const json_t *cutoff = json_object_get(hours, "cutoff");
-    ts_buf_printf(out, "    summaries of hours: series %lld",
+    const json_t *hours = json_object_get(row, name), *cutoff = json_object_get(hours, "cutoff");
+    if (!hours)
+        return;
+    ts_buf_printf(out, "    summaries of %s: series %lld", name,
                   (long long)json_integer_value(json_object_get(hours, "series")));
     if (json_is_integer(cutoff)) {
         ts_buf_str(out, ", expired before ");
@@ -92,8 +94,8 @@ static void print_rule(const json_t *row, size_t n, struct ts_buf *out)
     ts_buf_char(out, '\n');
     if (json_object_get(row, "series"))
         print_does(row, out);
-    if (json_object_get(row, "hours"))
-        print_hours(json_object_get(row, "hours"), out);
+    print_summaries(row, "hours", out);
+    print_summaries(row, "days", out);
 }
 
 /* "max_bytes 107374182400, 100 GiB", and with explain what it does. */

@@ -120,13 +120,12 @@ static int choice_local(void *arg, struct ts_sink *sink, struct ts_error *err)
     struct tsd_deleted d;
     tsd_deleted_init(&d, &r->choice->spec, r->dry, &r->choice->arena);
     int rc = tsd_deleted_find(&d, r->store, NULL, err);
-    size_t n = d.n;
-    if (rc == 0 && !r->dry && n)
-        rc = choice_apply(r->store, &d, 0, err);
-    if (rc == 0 && !r->dry && n)
-        rc = tsd_deleted_find_aged(&d, r->store, err);
-    if (rc == 0 && !r->dry && d.n > n)
-        rc = choice_apply(r->store, &d, n, err);
+    for (size_t from = 0, n; rc == 0 && !r->dry && from < d.n; from = n) {
+        n = d.n;
+        rc = choice_apply(r->store, &d, from, err);
+        if (rc == 0) /* summaries, and their summaries: see qry_delete_aged */
+            rc = tsd_deleted_find_aged(&d, r->store, from, err);
+    }
     if (rc == 0)
         rc = tsd_deleted_print(&d, false, sink, err);
     tsd_deleted_release(&d);

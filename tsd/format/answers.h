@@ -66,8 +66,9 @@ void tsd_deleted_release(struct tsd_deleted *d);
 /** Find and count the delete targets. Errors as for qry_delete_find. */
 int tsd_deleted_find(struct tsd_deleted *d, struct sto_store *st, struct qry_limit *limit,
                      struct ts_error *err);
-/** Add the targets that qry_delete_aged finds behind those that are there, whose deletes are visible. They do not count. */
-int tsd_deleted_find_aged(struct tsd_deleted *d, struct sto_store *st, struct ts_error *err);
+/** Add the targets that qry_delete_aged finds for those from number `from` on, whose deletes are visible, behind all that are there. They do not
+ * count. To be called with what it has added until it adds nothing. */
+int tsd_deleted_find_aged(struct tsd_deleted *d, struct sto_store *st, size_t from, struct ts_error *err);
 /** All points, rollups and histograms. */
 uint64_t tsd_deleted_sum(const struct tsd_deleted *d);
 /** Write the summary. */

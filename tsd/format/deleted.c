@@ -51,12 +51,12 @@ int tsd_deleted_find(struct tsd_deleted *d, struct sto_store *st, struct qry_lim
     return qry_delete_find(st, d->spec, limit, deleted_take, d, err);
 }
 
-int tsd_deleted_find_aged(struct tsd_deleted *d, struct sto_store *st, struct ts_error *err)
+int tsd_deleted_find_aged(struct tsd_deleted *d, struct sto_store *st, size_t from, struct ts_error *err)
 {
-    size_t n = d->n;
+    size_t n = d->n - from;
     struct qry_delete_target *targets = ts_xmalloc((n + 1) * sizeof *targets); /* d->targets moves */
     if (n)
-        memcpy(targets, d->targets, n * sizeof *targets);
+        memcpy(targets, d->targets + from, n * sizeof *targets);
     int rc = qry_delete_aged(st, targets, n, deleted_take, d, err);
     ts_free(targets);
     return rc;

@@ -29,6 +29,24 @@ static void print_does(struct ts_json *j, const struct sto_expired *does)
         ts_json_member_int(j, "oldest", does->oldest_ms);
 }
 
+/* For how long summaries are kept, if longer than what they are made of. */
+static void print_longer(struct ts_json *j, const char *name, int64_t ms, int64_t than_ms)
+{
+    if (ms == STO_KEEP_FOREVER && than_ms != STO_KEEP_FOREVER)
+        ts_json_member_null(j, name);
+    else if (ms > than_ms)
+        ts_json_member_int(j, name, ms);
+}
+
+static void print_summaries(struct ts_json *j, const char *name, const struct sto_expired *do_)
+{
+    if (!do_)
+        return;
+    ts_json_member_obj(j, name);
+    print_does(j, do_);
+    ts_json_obj_end(j);
+}
+
 static void print_row(void *arg, const struct sto_retain_row *row)
 {
     static const char *const sources[] = {[STO_RETAIN_SET] = "set",
@@ -42,17 +60,12 @@ static void print_row(void *arg, const struct sto_retain_row *row)
         ts_json_member_null(j, "pointsMs");
     else
         ts_json_member_int(j, "pointsMs", row->points_ms);
-    if (row->hours_ms == STO_KEEP_FOREVER && row->points_ms != STO_KEEP_FOREVER)
-        ts_json_member_null(j, "hoursMs");
-    else if (row->hours_ms > row->points_ms)
-        ts_json_member_int(j, "hoursMs", row->hours_ms);
+    print_longer(j, "hoursMs", row->hours_ms, row->points_ms);
+    print_longer(j, "daysMs", row->days_ms, row->hours_ms);
     if (row->does)
         print_does(j, row->does);
-    if (row->hours_do) {
-        ts_json_member_obj(j, "hours");
-        print_does(j, row->hours_do);
-        ts_json_obj_end(j);
-    }
+    print_summaries(j, "hours", row->hours_do);
+    print_summaries(j, "days", row->days_do);
     ts_json_obj_end(j);
 }
 

@@ -43,6 +43,16 @@ static void test_retain_rules__texts(void **state)
     assert_int_equal(r.v[0].points_ms, 30 * TS_DAY_MS);
     assert_int_equal(r.v[0].hours_ms, 2 * 365 * TS_DAY_MS);
     assert_int_equal(r.v[1].hours_ms, STO_KEEP_FOREVER);
+    assert_int_equal(r.v[0].days_ms, 2 * 365 * TS_DAY_MS);
+    assert_int_equal(r.v[1].days_ms, STO_KEEP_FOREVER);
+    sto_retain_rules_release(&r);
+    r = read_rules(
+        "cpu.* points=30d hours=2y days=forever; mem points=1d days=3d; * points=forever days=forever");
+    assert_int_equal(r.v[0].hours_ms, 2 * 365 * TS_DAY_MS);
+    assert_int_equal(r.v[0].days_ms, STO_KEEP_FOREVER);
+    assert_int_equal(r.v[1].hours_ms, 3 * TS_DAY_MS);
+    assert_int_equal(r.v[1].days_ms, 3 * TS_DAY_MS);
+    assert_int_equal(r.v[2].hours_ms, STO_KEEP_FOREVER);
     sto_retain_rules_release(&r);
     sto_retain_rules_release(&r);
 }
@@ -66,7 +76,13 @@ static void test_retain_rules__refused(void **state)
                {"cpu.* points=forever hours=2y", "shorter than the points"},
                {"cpu.* points=30d hours=2y hours=3y", "comes twice"},
                {"cpu.* hours=2y host=a points=1d", "comes after points="},
-               {"cpu.* points=30d days=forever", "cannot be given yet"},
+               {"cpu.* points=30d hours=2y days=1y", "shorter than those of hours"},
+               {"cpu.* points=30d days=31d", "shorter than those of hours"},
+               {"cpu.* points=30d days=7d", "shorter than those of hours"},
+               {"cpu.* points=forever days=2y", "shorter than those of hours"},
+               {"cpu.* days=2y", "does not say for how long"},
+               {"cpu.* points=30d days=2y days=3y", "comes twice"},
+               {"cpu.* days=2y host=a points=1d", "comes after points="},
                {"*a*a*a*a*a*a*a*a*b points=1d", "more than 8 stars"},
                {"cpu.* host=*********a points=1d", "more than 8 stars"},
                {" #cpu points=1d", "begins with a #"},

@@ -126,14 +126,14 @@ int tsd_delete_run(struct tsd_job *job, struct tsd_deleted *what, struct ts_erro
     struct delete d = {.targets = what->targets, .n = what->n};
     pthread_mutex_init(&d.mu, NULL);
     pthread_cond_init(&d.cond, NULL);
-    size_t n = what->n;
     int rc = delete_all(&d, req->w, tsd_job_limit(job), err);
-    if (rc == 0) /* only now: see qry_delete_aged */
-        rc = tsd_deleted_find_aged(what, req->d->store, err);
-    if (rc == 0 && what->n > n) {
+    for (size_t from = 0; rc == 0 && from < d.n;) { /* summaries, and their summaries: see qry_delete_aged */
+        rc = tsd_deleted_find_aged(what, req->d->store, from, err);
+        from = d.n;
         d.targets = what->targets;
         d.n = what->n;
-        rc = delete_all(&d, req->w, tsd_job_limit(job), err);
+        if (rc == 0 && from < d.n)
+            rc = delete_all(&d, req->w, tsd_job_limit(job), err);
     }
     pthread_cond_destroy(&d.cond);
     pthread_mutex_destroy(&d.mu);

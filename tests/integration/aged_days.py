@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Days for longer than hours, of a running daemon: when a rule with days= lets hours expire, whole days answer as before and nothing else does, before and after
+their rows are removed, a kill, a start, a change of the zone, a delete and a rename."""
+import time
+
+from metakit import ask, check, end, holds
+from tsdtest import Daemon, until
+
+HOUR = 3600
+DAY = 24 * HOUR
+NOW = int(time.time()) // HOUR * HOUR
+N_DAYS = 25
+RULE = ["points=20h", "hours=70h", "days=500d"]
+HOURS_KEPT = 70 * HOUR
+
+
+def midnight(back):
+    """Midnight of UTC so many days ago; in Berlin a day begins an hour or two earlier."""
+    return NOW // DAY * DAY - back * DAY
+
+
+FROM = midnight(N_DAYS)
+
+
+def load(d):
+    lines = []
+    for h in range(1, N_DAYS * 24 + 30):
+        t = NOW - h * HOUR
+        if h % 50 < 40:  # and days with few hours
+            lines += ["put web.hits %d %d domain=d%d\n" % (t + k * 450, (h * k) % 97 - 20 + i, i) for k in range(8) for i in range(3)]
+            lines += ["put web.time %d %.2f domain=d0\n" % (t + k * 450, h * k / 7.0) for k in range(8)]
+            lines += ["put web.load %d %r domain=d0\n" % (t + k * 1100, 1e22 + h * k * 1e9) for k in range(3)]
+    d.send("".join(lines))
+    d.sync()
+
+
+def answers(d, metric="web.hits", to=NOW, zone="UTC"):
+    out = []
+    for m, by in (("sum", "day"), ("count", "day"), ("min", "domain"), ("max", "day,domain"), ("avg", "month"), ("last", "domain"), ("first", "week")):
+        out.append(d.api("/api/query?start=%d&end=%d&m=%s:%s&by=%s&tz=%s" % (FROM, to, m, metric, by, zone)))
+    for m in ("sum:1dc-sum", "none:1dc-first", "max:1wc-max", "avg:1nc-avg", "sum:0all-count"):
+        out.append(d.api("/api/query?start=%d&end=%d&m=%s:%s&timezone=%s" % (FROM, to, m, metric, zone)))
+    return out
+
+
+def n_points(d, m, to=NOW - HOURS_KEPT - DAY):
+    return sum(len(r["dps"]) for r in d.api("/api/query?start=%d&end=%d&m=%s" % (FROM, to, m)))
+
+
+def stat(d, metric):
+    return sum(float(r["value"]) for r in d.api("/api/stats") if r["metric"] == metric)
+
+
+def all_answers(d, to=NOW):
+    return [answers(d, m, to) for m in ("web.hits", "web.time", "web.load")]
+
+
+def expire(d, before):
+    out = d.run("retention", "add", "web.*", *RULE, "--port", str(d.port)).stdout
+    holds("the rule is listed", out.startswith("1 web.* " + " ".join(RULE)), out)
+    row = d.api("/api/retention")["rules"][0]
+    check("and answered", (row["hoursMs"], row["daysMs"]), (HOURS_KEPT * 1000, 500 * DAY * 1000))
+    check("whole days answer at once", all_answers(d), before)
+    check("hours do not", n_points(d, "none:1h-sum:web.hits"), 0)
+    check("nor days of another offset", n_points(d, "sum:1dc-sum:web.hits&timezone=Asia/Tokyo"), 0)
+    holds("hours that have not expired answer", n_points(d, "none:1h-sum:web.hits", NOW - 30 * HOUR) > 0)
+
+    def days_are_made():
+        d.flush("compact")
+        return "summaries of days: series 5" in d.run("retention", "--explain", "--port", str(d.port)).stdout
+    until("summaries of days are made", days_are_made)
+    check("no pass has failed", stat(d, "tsd.storage.aged.errors"), 0)
+    for _ in range(2):
+        d.flush("compact")
+    check("they answer when their hours are removed", all_answers(d), before)
+    check("hours do not, when they are removed", n_points(d, "none:1h-sum:web.hits"), 0)
+    row = [r for r in d.api("/api/retention?explain")["rules"] if r["rule"]][0]
+    holds("few hours are left", 0 < row["hours"]["points"] < 5 * 22 * 24 * 5, row["hours"])
+    holds("all days are there", row["days"]["points"] > 5 * 11 * 15, row["days"])
+
+
+def survive(d, before):
+    d.kill()
+    d.start()
+    check("after a kill", all_answers(d), before)
+    d.restart()
+    check("after a start", all_answers(d), before)
+    old = all_answers(d, midnight(5) - 1)  # of days that were made before the zone changes
+    d.keys["timezone"] = "Europe/Berlin"
+    d.restart()
+    check("in another zone of the store", all_answers(d, midnight(5) - 1), old)
+    d.keys["timezone"] = "Asia/Kolkata"
+    d.restart()
+    check("in a zone without whole hours", all_answers(d, midnight(5) - 1), old)
+    del d.keys["timezone"]
+    d.restart()
+    check("a rename", ask(d, "POST", "/api/uid/rename", {"metric": "web.hits", "name": "shop.hits"})[0], 200)
+    d.run("retention", "add", "shop.*", *RULE, "--port", str(d.port))
+    new = answers(d, "shop.hits")
+    check("another name has the same sums", [r["value"] for r in new[0]], [r["value"] for r in before[0][0]])
+
+
+def delete(d):
+    day = lambda: [r["value"] for r in d.api("/api/query?start=%d&end=%d&m=count:shop.hits&by=day" % (midnight(12), midnight(8) - 1))]
+    was = day()
+    check("4 days", len(was), 4)
+    ask(d, "DELETE", "/api/query?start=%d&end=%d&m=sum:shop.hits" % (midnight(11) - HOUR, midnight(9) - HOUR - 1))
+    check("one day is deleted as a whole, of others the summaries stay", day(), [was[0], was[2], was[3]])
+    d.flush("compact")
+    d.restart()
+    check("and it stays deleted", day(), [was[0], was[2], was[3]])
+
+
+def refused(d):
+    check("shorter than hours", ask(d, "POST", "/api/retention", {"add": ["a points=2d hours=10d days=3d"]})[0], 400)
+
+
+with Daemon(workers=2, query_allow_delete="true", uid_allow_rename="true") as daemon:
+    load(daemon)
+    was = all_answers(daemon)
+    expire(daemon, was)
+    survive(daemon, was)
+    delete(daemon)
+    refused(daemon)
+end("days for longer than hours")

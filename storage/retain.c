@@ -341,7 +341,7 @@ static int check_remote(const struct sto_store *st, const struct sto_retain_rule
     if (!st->opts.remote || count(r) == r->n)
         return 0;
     return ts_error_set(err, TS_EINVAL,
-                        "a rule of retention has hours=, which is not possible with remote = hbase: "
+                        "a rule of retention has hours= or days=, which is not possible with remote = hbase: "
                         "what is older is answered by HBase");
 }
 

@@ -101,11 +101,12 @@ static int get_summaries(struct sto_retain_rule *r, struct ts_error *err)
     if (r->hours_ms < r->points_ms)
         return bad(r->text, "keeps summaries of hours shorter than the points", r->text, err);
     if (r->days_ms < r->hours_ms)
-        return bad(
-            r->text,
-            "keeps summaries of days shorter than those of hours (without hours=: two days longer than "
-            "the points)",
-            r->text, err);
+        return bad(r->text, "keeps days shorter than hours, which is points and 2d if it is not given",
+                   r->text, err);
+    if (r->days_ms > r->hours_ms && r->hours_ms == r->points_ms)
+        return bad(r->text,
+                   "keeps days, but no hours to make them of: let hours= be longer than points=", r->text,
+                   err);
     return 0;
 }
 

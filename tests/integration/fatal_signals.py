@@ -69,7 +69,7 @@ def lines_that_crashed(d):
     with open(path, "w") as f:
         f.write("histogram h.m 1795312222 u=0:o=0:0,1.5=42 \nrollup 1h-sum r.m 1795312222 4 \nput p.m 1795312222 4 h=a\n")
     p = d.run("import", path, "--data", d.base + "/import", check=False)
-    holds("import into a folder", p.returncode == 1 and p.stderr.count("Need at least one tag") == 2, (p.returncode, p.stdout, p.stderr))
+    holds("import into a folder", p.returncode == 1 and p.stderr.count("a tag is missing") == 2, (p.returncode, p.stdout, p.stderr))
 
 
 def main():

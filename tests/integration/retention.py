@@ -55,7 +55,7 @@ def by_command(d):
     until("the file is written without what has expired", lambda: stat(d, "tsd.storage.files.points") <= 11 + 21 + 2 * 40)
     check("the same rule twice is refused", at(d, "add", "mem.*", "points=forever", check=False).returncode, 1)
     holds("a bad rule is refused", "is neither a duration" in at(d, "add", "x", "points=5", check=False).stderr)
-    holds("days= has no meaning yet", "cannot be given yet" in at(d, "add", "x", "points=5d", "days=9d", check=False).stderr)
+    holds("days= needs hours=", "no hours to make them of" in at(d, "add", "x", "points=5d", "hours=5d", "days=9d", check=False).stderr)
     check("export has no expired point", len(d.run("export", "cpu.user", "--port", str(d.port)).stdout.splitlines()), 30)
 
 

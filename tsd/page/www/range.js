@@ -97,10 +97,10 @@ export function resolve(start, end, now, zone) {
   return {start: begin, end: to, moving: (!end && !/^(yesterday|last)/.test(start)) || /now|ago/.test(end)};
 }
 
-/* The time before now that "24h-ago" means, in ms; null: the text is something else. */
+/* "24h-ago" in ms; null: another text. */
 const back = text => (/-ago$/.test(text) ? duration(text.slice(0, -4)) : null);
 
-/** The row of NAMED with this range, however it is written (1d-ago, 24h-ago); undefined: it has no name. */
+/** The row of NAMED with this range; 1d-ago is 24h-ago. */
 export const namedOf = (start, end) => NAMED.find(n => n[1] === end && (n[0] === start || (back(start) !== null && back(n[0]) === back(start))));
 
 /** Words for a range. */

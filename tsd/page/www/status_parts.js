@@ -97,7 +97,7 @@ function config(list) {
     h("details", null, h("summary", null, `All ${count(list.length)} keys`), table(known, list, {caption: "All keys", cards: true}))];
 }
 
-/** A wanted number of shards that the daemon does not have yet, as tsd status says it; null: there is none. */
+/** A pending change of shards, as tsd status says it; null: none. */
 export function pendingShards({shards: now, wanted, waits} = {}) {
   return now === wanted || wanted === undefined ? null
     : `${count(now)} ${now === 1 ? "shard" : "shards"}, ${count(wanted)} ${wanted === 1 ? "is" : "are"} wanted: ${waits ?? "about to change"}`;

@@ -118,6 +118,6 @@ test("queries of the view Status in words", () => {
 test("a change of shards is shown while it is pending", () => {
   assert.equal(pendingShards(undefined), null);
   assert.equal(pendingShards({shards: 2, wanted: 2}), null);
-  assert.equal(pendingShards({shards: 2, wanted: 4}), "2 shards, 4 are wanted: about to change");
-  assert.equal(pendingShards({shards: 2, wanted: 1, waits: "ids are remembered"}), "2 shards, 1 is wanted: ids are remembered");
+  assert.equal(pendingShards({shards: 2, wanted: 4}), "2, wanted 4: about to change");
+  assert.equal(pendingShards({shards: 2, wanted: 1, waits: "ids are remembered"}), "2, wanted 1: ids are remembered");
 });

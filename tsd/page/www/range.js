@@ -97,11 +97,11 @@ export function resolve(start, end, now, zone) {
   return {start: begin, end: to, moving: (!end && !/^(yesterday|last)/.test(start)) || /now|ago/.test(end)};
 }
 
-/* "24h-ago" in ms; null: another text. */
-const back = text => (/-ago$/.test(text) ? duration(text.slice(0, -4)) : null);
+/* "24h-ago" in ms; false: another text. */
+const back = text => /-ago$/.test(text) && duration(text.slice(0, -4));
 
 /** The row of NAMED with this range; 1d-ago is 24h-ago. */
-export const namedOf = (start, end) => NAMED.find(n => n[1] === end && (n[0] === start || (back(start) !== null && back(n[0]) === back(start))));
+export const namedOf = (start, end) => NAMED.find(n => n[1] === end && (n[0] === start || (back(start) && back(n[0]) === back(start))));
 
 /** Words for a range. */
 export function words(start, end, zone, now = Date.now()) {

@@ -90,7 +90,7 @@ function remote(r) {
 function config(list) {
   const columns = [text("key", "Key", {heading: true}), {key: "value", title: "Value", cell: r => h("code", {class: r.changed ? "changed" : null}, String(r.value))},
     {key: "default", title: "Default", cell: r => (r.changed ? h("code", null, String(r.default ?? "")) : "")}, text("help", "What it does", {value: undefined})];
-  const known = columns.filter(c => c.key === "key" || c.key === "value" || list.some(r => r[c.key] !== undefined));
+  const known = columns.filter(c => c.key === "key" || c.key === "value" || list.some(r => c.key in r));
   const changed = list.filter(r => r.changed);
   const marked = list.some(r => r.changed !== undefined);
   return [marked && (changed.length ? table(known, changed, {caption: "What was changed", cards: true}) : h("p", {class: "hint"}, "Every key has its default.")),
@@ -100,14 +100,13 @@ function config(list) {
 /** A pending change of shards, as tsd status says it; null: none. */
 export function pendingShards({shards: now, wanted, waits} = {}) {
   return now === wanted || wanted === undefined ? null
-    : `${count(now)} ${now === 1 ? "shard" : "shards"}, ${count(wanted)} ${wanted === 1 ? "is" : "are"} wanted: ${waits ?? "about to change"}`;
+    : `${now}, wanted ${wanted}: ${waits ?? "about to change"}`;
 }
 
 function shards({list, rebalance}) {
   const columns = [num("series", "Series", count), num("memstore_points", "Points in memory", count), num("memstore_bytes", "In memory", bytes),
-    num("log_bytes", "In the log", bytes)].filter(c => list.some(r => r[c.key] !== undefined));
-  const pending = pendingShards(rebalance);
-  return [pending ? h("p", {class: "hint"}, pending) : facts([["Shards", has(rebalance?.shards, count)]]),
+    num("log_bytes", "In the log", bytes)].filter(c => list.some(r => c.key in r));
+  return [facts([["Shards", pendingShards(rebalance) ?? has(rebalance?.shards, count)]]),
     table([text("shard", "Owner", {heading: true}), ...columns], list, {caption: "Memory of each owner"})];
 }
 

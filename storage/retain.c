@@ -355,7 +355,7 @@ int sto_retain__open(struct sto_store *st, struct ts_error *err)
         return ts_error_set(err, TS_ELIMIT,
                             "retention_rules has %zu rules, and %zu were set by commands: together there may "
                             "be %d (a rule with "
-                            "hours= counts three times)",
+                            "hours= or days= counts four times)",
                             r->conf.n, r->set.n, STO_KEEP_RULES);
     TS_TRY(check_remote(st, &r->set, err));
     TS_TRY(check_remote(st, &r->conf, err));

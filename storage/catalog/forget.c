@@ -92,12 +92,21 @@ static void reached(struct sto_catalog *cat, enum sto_forget_step where)
         cat->forget.step(cat->forget.step_arg, where);
 }
 
+/* Is it an internal metric of summaries of this kind? */
+static bool is_aged(const struct sto_catalog *cat, uint32_t metric, const char *what)
+{
+    struct sto_internal parts;
+    return sto_internal_parse(sto_uid_name(cat, STO_UID_METRIC, metric), &parts) &&
+           parts.kind == STO_INTERNAL_AGED && ts_slice_is(parts.detail, what);
+}
+
 /* Set of the ids of internal metrics; the caller frees it. */
-static roaring_bitmap_t *internal_metrics(const struct sto_catalog *cat)
+static roaring_bitmap_t *internal_metrics(const struct sto_catalog *cat, bool days)
 {
     roaring_bitmap_t *set = roaring_bitmap_create();
     for (uint32_t id = 1, max = sto_uid_max(cat, STO_UID_METRIC); id <= max; id++)
-        if (sto_name_internal(sto_uid_name(cat, STO_UID_METRIC, id)))
+        if (days ? is_aged(cat, id, STO_AGED_DAYS_NAME)
+                 : sto_name_internal(sto_uid_name(cat, STO_UID_METRIC, id)))
             roaring_bitmap_add(set, id);
     return set;
 }
@@ -107,11 +116,11 @@ static uint32_t tags_hash(const struct sto_series *s)
     return (uint32_t)(sto_seriestab__hash(0, s->tags, s->n_tags) >> 32);
 }
 
-/* Hashes of the tags of series of internal metrics. A lookup of a series finds these series by its tags, so a
+/* Hashes of the tags of series of internal metrics; days: of those that have summaries of days. A lookup of a series finds these series by its tags, so a
  * series with such tags stays as long as they do. NULL: there are none. */
-static roaring_bitmap_t *internal_tags(const struct sto_catalog *cat)
+static roaring_bitmap_t *internal_tags(const struct sto_catalog *cat, bool days)
 {
-    roaring_bitmap_t *metrics = internal_metrics(cat), *tags = NULL;
+    roaring_bitmap_t *metrics = internal_metrics(cat, days), *tags = NULL;
     for (uint32_t id = 0, end = sto_series_count(cat); !roaring_bitmap_is_empty(metrics) && id < end; id++) {
         const struct sto_series *s = sto_series_get(cat, id);
         if (!s || !roaring_bitmap_contains(metrics, s->metric))
@@ -123,21 +132,33 @@ static roaring_bitmap_t *internal_tags(const struct sto_catalog *cat)
     return tags;
 }
 
-/* Those of these series whose tags a series of an internal metric shares; NULL: none. */
+/* Does a series lead to series of internal metrics, by its tags? A visible one does, and one of hours, which leads to days. */
+static bool leads(const struct sto_catalog *cat, const struct sto_series *s, const roaring_bitmap_t *tags,
+                  const roaring_bitmap_t *days)
+{
+    if (!sto_name_internal(sto_uid_name(cat, STO_UID_METRIC, s->metric)))
+        return roaring_bitmap_contains(tags, tags_hash(s));
+    return days && roaring_bitmap_contains(days, tags_hash(s)) &&
+           is_aged(cat, s->metric, STO_AGED_HOURS_NAME);
+}
+
+/* Those of these series by whose tags others are found; NULL: none. */
 static roaring_bitmap_t *owners_of_internal(const struct sto_catalog *cat, const roaring_bitmap_t *of)
 {
-    roaring_bitmap_t *tags = internal_tags(cat), *owners = NULL;
+    roaring_bitmap_t *tags = internal_tags(cat, false), *owners = NULL;
     roaring_uint32_iterator_t it;
     if (!tags)
         return NULL;
+    roaring_bitmap_t *days = internal_tags(cat, true);
     owners = roaring_bitmap_create();
     for (roaring_init_iterator(of, &it); it.has_value; roaring_advance_uint32_iterator(&it)) {
         const struct sto_series *s = sto_series_get(cat, it.current_value);
-        if (!sto_name_internal(sto_uid_name(cat, STO_UID_METRIC, s->metric)) &&
-            roaring_bitmap_contains(tags, tags_hash(s)))
+        if (leads(cat, s, tags, days))
             roaring_bitmap_add(owners, s->id);
     }
     roaring_bitmap_free(tags);
+    if (days)
+        roaring_bitmap_free(days);
     return owners;
 }
 

@@ -148,6 +148,62 @@ static void pumps(struct world *w, int n)
         pump(w);
 }
 
+/* How many points the days from from_ms to before to_ms have. */
+static double count_of(struct world *w, int64_t from_ms, int64_t to_ms)
+{
+    struct ts_buf out;
+    double n = 0;
+    ts_buf_init(&out, 0);
+    with_times = false;
+    ask(w->st, "count:m0", "", from_ms, to_ms - 1, w->now_ms, &out);
+    ts_buf_char(&out, '\0');
+    assert_int_equal(sscanf(out.p, "%*d %lf", &n), 1);
+    ts_buf_release(&out);
+    return n;
+}
+
+static void test_aged_days__a_part_of_a_day_stays(void **state)
+{
+    (void)state;
+    struct world w;
+    in_zone("UTC");
+    begin_days(&w, 9, 30, 80, 1000);
+    fill_days(&w);
+    pumps(&w, 4);
+    int64_t from_ms = day_up(T0 - 15 * DAY);
+    double was = count_of(&w, from_ms, from_ms + 5 * DAY);
+    /* a day as a whole, and parts of the days before and after it */
+    delete_from(w.st, 0, from_ms + 5 * TS_HOUR_MS, from_ms + 2 * DAY + 20 * TS_HOUR_MS - 1);
+    assert_true(count_of(&w, from_ms, from_ms + 5 * DAY) == was - 24);
+    assert_true(count_of(&w, from_ms + DAY, from_ms + 2 * DAY) == 24 * (SERIES - 1));
+    delete_from(w.st, 1, from_ms, from_ms + DAY - 1);
+    assert_true(count_of(&w, from_ms, from_ms + 5 * DAY) == was - 48);
+    end(&w);
+}
+
+/* A series of hours that have all become days leads to these, and is not forgotten. */
+static void test_aged_days__are_not_forgotten(void **state)
+{
+    (void)state;
+    struct world w;
+    in_zone("UTC");
+    begin_days(&w, 10, 30, 80, 1000);
+    fill_days(&w);
+    set_clock(&w, T0 + 10 * DAY);
+    pumps(&w, 5);
+    int64_t from_ms = day_up(T0 - 19 * DAY);
+    same(&w, "sum:m0", "day", from_ms, from_ms, "before");
+    for (int k = 0; k < 3; k++)
+        assert_int_equal(sto_store_pump_forget(w.st, NULL), 0);
+    reopen(&w);
+    same(&w, "sum:m0", "day", from_ms, from_ms, "after series were forgotten");
+    put_some(&w, 40);
+    set_clock(&w, w.now_ms + 10 * DAY);
+    pumps(&w, 5);
+    same(&w, "sum:m0", "day", from_ms, from_ms, "when they have gone on");
+    end(&w);
+}
+
 /* In another zone days that were made stay as they are, and new ones follow them without a gap or an overlap. */
 static void test_aged_days__the_zone_changes(void **state)
 {
@@ -276,6 +332,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(test_aged_days__sums_are_exact),
+        CASE(test_aged_days__a_part_of_a_day_stays),
+        CASE(test_aged_days__are_not_forgotten),
         CASE(test_aged_days__the_zone_changes),
         CASE(test_aged_days__of_half_hours),
         CASE(test_aged_days__of_an_old_store),

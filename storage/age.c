@@ -242,10 +242,19 @@ static int cmp_series(const void *a, const void *b)
     return x->metric != y->metric ? (x->metric < y->metric ? -1 : 1) : x->id < y->id ? -1 : x->id > y->id;
 }
 
+/* Up to where a chunk of one series whose mark was lost goes: as far as it has summaries. False: the mark stays lost. */
+static bool find_end(struct pass *p, const struct todo *t, const struct sto_series *s, int64_t *out_ms)
+{
+    const struct sto_floors *aged = sto_keep_aged(p->keep);
+    if (!sto_age_rows__end(&p->rows, s, t->to_ms, out_ms))
+        return false;
+    /* a mark of its own, if there is room for one more */
+    return *out_ms == t->to_ms || p->n_rise + aged->n < STO_FLOORS_MAX / 2;
+}
+
 static int do_series(struct pass *p, const struct todo *t, const struct sto_series **series, size_t n,
                      struct ts_error *err)
 {
-    struct rise *rise = rise_to(p, t->to_ms);
     struct sto_age_chunk c = {.from_ms = p->first_ms,
                               .to_ms = t->to_ms,
                               .first = sto_hour(t->from_ms),
@@ -258,11 +267,14 @@ static int do_series(struct pass *p, const struct todo *t, const struct sto_seri
     for (size_t i = 0; i < n && !is_full(p); i += c.n) {
         c.series = series + i;
         c.n = 1;
+        if (c.keeps && !find_end(p, t, series[i], &c.to_ms))
+            continue;
         size_t most = c.from_ms < c.to_ms ? sto_age_rows__most(&c, n - i) : 1;
         while (c.n < most && series[i + c.n]->metric == series[i]->metric)
             c.n++;
         if (c.from_ms < c.to_ms)
             TS_TRY(sto_age_rows__write(&p->rows, &c, err));
+        struct rise *rise = rise_to(p, c.to_ms);
         for (size_t k = 0; k < c.n; k++)
             if (!roaring_bitmap_contains(p->rows.failed, series[i + k]->id))
                 roaring_bitmap_add(rise->pending, series[i + k]->id);

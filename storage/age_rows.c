@@ -52,6 +52,50 @@ static void fail_series(struct sto_age_rows *r, const struct sto_series *s, cons
     roaring_bitmap_add(r->failed, s->id);
 }
 
+/* --- the end of rows --- */
+
+static int last_end(struct sto_age_rows *r, const struct sto_series *rows, int64_t from_ms, int64_t *io_ms,
+                    struct ts_error *err)
+{
+    struct sto_merge *scan;
+    struct sto_row row;
+    struct sto_aged a;
+    struct sto_scan_spec spec = {.metric = rows->metric,
+                                 .series = &rows,
+                                 .n_series = 1,
+                                 .from_ms = from_ms,
+                                 .to_ms = STO_MAX_TS_MS,
+                                 .aged = true,
+                                 .final = true,
+                                 .memory = r->memory,
+                                 .must_go_on = true};
+    TS_TRY(sto_scan(r->snap, &spec, &scan, err));
+    int rc;
+    while ((rc = sto_merge_next(scan, &row, err)) == 1) {
+        if (!sto_aged_read(row.cells, &a))
+            continue;
+        int64_t end_ms = (row.key.hour + (a.n_hours ? (int64_t)a.n_hours : 1)) * TS_HOUR_MS;
+        *io_ms = end_ms > *io_ms ? end_ms : *io_ms;
+    }
+    sto_merge_free(scan);
+    return rc;
+}
+
+bool sto_age_rows__end(struct sto_age_rows *r, const struct sto_series *series, int64_t to_ms,
+                       int64_t *out_ms)
+{
+    const struct sto_series *rows = series;
+    struct ts_error why = {0};
+    int rc = 0;
+    *out_ms = to_ms;
+    while (rc == 0 &&
+           (rows = sto_snap_aged_series(r->snap, sto_snap_aged_metric(r->snap, rows->metric), rows)))
+        rc = last_end(r, rows, to_ms - STO_DAY_MAX_HOURS * TS_HOUR_MS, out_ms, &why);
+    if (rc < 0)
+        fail_series(r, series, &why);
+    return rc == 0;
+}
+
 /* --- writing a row --- */
 
 static int stopped(struct sto_age_rows *r, struct ts_error *err)

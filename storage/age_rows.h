@@ -54,6 +54,10 @@ struct sto_age_chunk {
 size_t sto_age_rows__most(const struct sto_age_chunk *c, size_t n_left);
 /** Prepare for the first chunk; the members above `failed` are set by the caller. */
 void sto_age_rows__init(struct sto_age_rows *r);
+/** Until when a series whose mark was lost has summaries, those of its hours that have become days among them: the end of the last row, at least to_ms, ms.
+ * The rules may keep points longer now than when the mark was set, but hours before that end may have none any more. False: the series failed. */
+bool sto_age_rows__end(struct sto_age_rows *r, const struct sto_series *series, int64_t to_ms,
+                       int64_t *out_ms);
 /** Write the rows of a chunk, some of them to disk. Series that failed are in r->failed. 0; TS_ECANCELLED: the store is closing; errors of
  * sto_aged_files_write. */
 int sto_age_rows__write(struct sto_age_rows *r, const struct sto_age_chunk *c, struct ts_error *err);

@@ -91,13 +91,20 @@ static int end_series(void *arg, size_t pos, struct ts_error *err)
     return s->each(s->arg, &s->target, err);
 }
 
+/* The end of a range for summaries, which is not in it: a second that is named as the last one counts as a whole, as in totals. */
+static int64_t end_of_summaries(int64_t to_ms)
+{
+    int64_t end_ms = to_ms % 1000 ? to_ms + 1 : to_ms + 1000;
+    return to_ms < STO_MAX_TS_MS - 1000 ? end_ms : STO_MAX_TS_MS;
+}
+
 /* Find the targets among the series of a plan; summaries give the number of points of whole hours and days. */
 static int find_plan(struct searching *s, struct qry_plan *plan, struct ts_error *err)
 {
     size_t n_hours;
     s->plan = plan;
     plan->from_ms = s->target.from_ms;
-    plan->to_ms = s->target.to_ms + 1;
+    plan->to_ms = sto_snap_ages(s->snap) ? end_of_summaries(s->target.to_ms) : s->target.to_ms + 1;
     qry_plan_clip(s->snap, plan);
     TS_TRY(qry_plan_whole_hours(plan, &n_hours, err));
     TS_TRY(qry_plan_days(plan, NULL, NULL, err));
@@ -255,8 +262,7 @@ static int aged_target(struct sto_snap *snap, struct qry_delete_target *x, bool 
     struct sto_aged_bounds at;
     bool of_days = sto_snap_aged_level(snap, x->series->metric) == STO_AGED_HOURS;
     sto_snap_aged(snap, x->series, &at);
-    int64_t to_ms = x->to_ms < STO_MAX_TS_MS ? x->to_ms + 1 : STO_MAX_TS_MS;
-    to_ms = ts_floor_div(to_ms, TS_HOUR_MS) * TS_HOUR_MS;
+    int64_t to_ms = ts_floor_div(end_of_summaries(x->to_ms), TS_HOUR_MS) * TS_HOUR_MS;
     x->from_ms =
         x->from_ms > STO_MIN_TS_MS ? -ts_floor_div(-x->from_ms, TS_HOUR_MS) * TS_HOUR_MS : STO_MIN_TS_MS;
     x->counts = false;

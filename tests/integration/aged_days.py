@@ -109,6 +109,10 @@ def delete(d):
     d.flush("compact")
     d.restart()
     check("and it stays deleted", day(), [was[0], was[2], was[3]])
+    zone = ["--tz", "UTC", "--port", str(d.port)]
+    text = lambda t: time.strftime("%Y/%m/%d-%H:%M:%S", time.gmtime(t))
+    d.run("delete", text(midnight(9)), text(midnight(8) - 1), "sum", "shop.hits", *zone)
+    check("a day up to 23:59:59 is deleted", day(), [was[0], was[2]])
 
 
 def refused(d):

@@ -74,7 +74,7 @@ def survive(d, before):
 def delete(d):
     count = lambda: d.api("/api/query?start=%d&end=%d&m=count:shop.hits&by=hour" % (NOW - 40 * HOUR, NOW - 35 * HOUR - 1))
     check("5 hours", len(count()), 5)
-    ask(d, "DELETE", "/api/query?start=%d&end=%d&m=sum:shop.hits" % (NOW - 39 * HOUR - 1800, NOW - 37 * HOUR - 1))
+    ask(d, "DELETE", "/api/query?start=%d&end=%d&m=sum:shop.hits" % (NOW - 39 * HOUR - 1800, NOW - 37 * HOUR - 1801))
     check("one hour is deleted as a whole, of another the summary stays", len(count()), 4)
     d.flush("compact")
     d.restart()

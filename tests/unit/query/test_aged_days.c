@@ -178,6 +178,8 @@ static void test_aged_days__a_part_of_a_day_stays(void **state)
     assert_true(count_of(&w, from_ms + DAY, from_ms + 2 * DAY) == 24 * (SERIES - 1));
     delete_from(w.st, 1, from_ms, from_ms + DAY - 1);
     assert_true(count_of(&w, from_ms, from_ms + 5 * DAY) == was - 48);
+    delete_from(w.st, 2, from_ms + 3 * DAY, from_ms + 4 * DAY - 1000); /* to 23:59:59 */
+    assert_true(count_of(&w, from_ms, from_ms + 5 * DAY) == was - 72);
     end(&w);
 }
 
@@ -292,6 +294,36 @@ static void test_aged_days__lost_marks_are_found_again(void **state)
     end(&w);
 }
 
+/* Marks are lost while the rule keeps more than when they were made: what has no points and no hours any more stays. */
+static void test_aged_days__lost_marks_of_another_rule(void **state)
+{
+    (void)state;
+    for (int days = 0; days < 2; days++) {
+        struct world w;
+        in_zone("UTC");
+        begin_days(&w, 11, 30, days ? 80 : 1000, days ? 1000 : 0);
+        fill_days(&w);
+        pumps(&w, 4);
+        char text[64];
+        rule_text(&w, text);
+        rule(w.st, STO_RETAIN_REMOVE, text);
+        rule(w.st, STO_RETAIN_ADD,
+             days ? "m* points=200h hours=300h days=1000h" : "m* points=300h hours=1000h");
+        pumps(&w, 2);
+        int64_t from_ms = day_up(T0 - 19 * DAY);
+        same(&w, "sum:m0", "day", from_ms, from_ms, "with a longer rule");
+        kit_close(w.st);
+        assert_true(t_faultfs_remove(w.f, "/db/AGED"));
+        w.st = open_aged(&w, w.f);
+        pumps(&w, 4);
+        same(&w, "sum:m0", "day", from_ms, from_ms, "marks were lost");
+        set_clock(&w, w.now_ms + 3 * DAY);
+        pumps(&w, 4);
+        same(&w, "sum:m0", "day", from_ms, from_ms, "later");
+        end(&w);
+    }
+}
+
 /* Hours of doubles whose sums are exact for themselves, and together too large for that. */
 static void test_aged_days__sums_are_exact(void **state)
 {
@@ -338,6 +370,7 @@ int main(void)
         CASE(test_aged_days__of_half_hours),
         CASE(test_aged_days__of_an_old_store),
         CASE(test_aged_days__lost_marks_are_found_again),
+        CASE(test_aged_days__lost_marks_of_another_rule),
         CASE(test_aged_days__of_other_zones),
         CASE(test_aged_days__answers_stay_as_hours_expire),
     };

@@ -8,13 +8,6 @@
 #include "storage/internal.h"
 #include "storage/keep.h"
 
-/* The day of an hour; one that does not consist of whole hours is the hour itself. */
-static struct sto_day day_of(int32_t hour)
-{
-    struct sto_day day;
-    return sto_day_of(hour, &day) ? day : (struct sto_day){hour, hour + 1};
-}
-
 static bool take(struct sto_age_days *d, struct sto_age_day *out)
 {
     if (d->at.from == d->at.to)
@@ -31,7 +24,7 @@ bool sto_age_days_add(struct sto_age_days *d, size_t pos, int32_t hour, const st
 {
     bool done = (pos != d->pos || hour >= d->at.to) && take(d, out);
     if (d->at.from == d->at.to) {
-        d->at = day_of(hour);
+        d->at = sto_aged_day_of(hour);
         d->pos = pos;
         if (d->at.from < d->first)
             d->at.from = d->first;
@@ -52,7 +45,7 @@ void sto_age_days_release(struct sto_age_days *d)
 
 int64_t sto_age_days_floor(int64_t t_ms)
 {
-    return day_of(sto_hour(t_ms)).from * TS_HOUR_MS;
+    return sto_aged_day_of(sto_hour(t_ms)).from * TS_HOUR_MS;
 }
 
 bool sto_age_days_ready(struct sto_catalog *catalog, const struct sto_keep *keep,

@@ -8,7 +8,6 @@
 #define STORAGE_AGE_DAYS_H
 
 #include "storage/aged.h"
-#include "storage/day.h"
 
 struct sto_keep;
 

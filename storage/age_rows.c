@@ -74,7 +74,7 @@ static int last_end(struct sto_age_rows *r, const struct sto_series *rows, int64
     while ((rc = sto_merge_next(scan, &row, err)) == 1) {
         if (!sto_aged_read(row.cells, &a))
             continue;
-        int64_t end_ms = (row.key.hour + (a.n_hours ? (int64_t)a.n_hours : 1)) * TS_HOUR_MS;
+        int64_t end_ms = ((int64_t)row.key.hour + sto_aged_hours(&a)) * TS_HOUR_MS;
         *io_ms = end_ms > *io_ms ? end_ms : *io_ms;
     }
     sto_merge_free(scan);

@@ -8,7 +8,6 @@
 
 #include "base/budget.h"
 #include "storage/catalog/catalog.h"
-#include "storage/day.h"
 #include "storage/internal.h"
 #include "storage/store_int.h"
 
@@ -94,6 +93,12 @@ bool sto_aged_make_counted(const struct sto_cells *c, struct ts_budget *memory, 
 bool sto_aged_make(const struct sto_cells *c, struct sto_aged *out)
 {
     return sto_aged_make_counted(c, NULL, out);
+}
+
+struct sto_day sto_aged_day_of(int32_t hour)
+{
+    struct sto_day day;
+    return sto_day_of(hour, &day) ? day : (struct sto_day){hour, hour + 1};
 }
 
 void sto_aged_day_add(struct sto_aged_day *day, const struct sto_aged *hour, uint32_t shift_ms)
@@ -224,7 +229,7 @@ static bool read_part(const struct sto_cells *row, unsigned part, struct sto_age
         return false;
     s->first_off = (uint32_t)(ends.m & UINT32_MAX);
     s->last_off = (uint32_t)(ends.m >> LAST_SHIFT);
-    if (s->first_off > s->last_off || s->last_off >= (out->n_hours ? out->n_hours : 1) * TS_HOUR_MS)
+    if (s->first_off > s->last_off || s->last_off >= sto_aged_hours(out) * TS_HOUR_MS)
         return false;
     return read_sum(row, part, out);
 }

@@ -32,7 +32,7 @@
 #define STORAGE_AGED_H
 
 #include "base/xsum.h"
-#include "storage/point.h"
+#include "storage/day.h"
 
 struct sto_catalog;
 struct sto_snap;
@@ -68,6 +68,14 @@ size_t sto_aged_row(const struct sto_aged *a, const struct sto_series *series, i
                     struct sto_point *out);
 /** The other way round. False: it is not a complete row, as while its hour expires, or the hour has no points. */
 bool sto_aged_read(const struct sto_cells *row, struct sto_aged *out);
+
+/** How many hours it is of: 1, or those of its day. */
+static inline uint32_t sto_aged_hours(const struct sto_aged *a)
+{
+    return a->n_hours ? a->n_hours : 1;
+}
+/** The day to which an hour belongs in rows of days: that of the store's zone, or the hour itself if that does not consist of whole hours. */
+struct sto_day sto_aged_day_of(int32_t hour);
 
 /* Adds up the hours of a day. {0} to begin with. */
 struct sto_aged_day {

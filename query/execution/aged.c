@@ -7,7 +7,6 @@
 
 #include "query/language/cond.h"
 #include "storage/aged.h"
-#include "storage/day.h"
 
 /* A running reading. */
 struct reader {
@@ -63,8 +62,7 @@ static bool is_of_whole_day(struct reader *rd, int32_t hour)
 {
     int64_t from_ms = rd->at.days_from_ms > rd->hidden_to_ms ? rd->at.days_from_ms : rd->hidden_to_ms;
     if (hour < rd->day.from || hour >= rd->day.to) {
-        if (!sto_day_of(hour, &rd->day))
-            rd->day = (struct sto_day){hour, hour + 1};
+        rd->day = sto_aged_day_of(hour);
         rd->day_is_whole = is_one(rd->r, rd->day.from, rd->day.to);
     }
     return rd->day_is_whole && rd->day.from * TS_HOUR_MS >= from_ms;
@@ -142,7 +140,7 @@ static int pass_summary(struct reader *rd, int32_t hour, const struct sto_aged *
 {
     struct qry_reading *r = rd->r;
     struct sto_row row = {.key = {.metric = r->metric, .series = r->series[rd->pos]->id, .hour = hour},
-                          .n_hours = (uint8_t)(a->n_hours ? a->n_hours : 1)};
+                          .n_hours = (uint8_t)sto_aged_hours(a)};
     for (unsigned p = 0; p < 2; p++) {
         row.sum = &a->part[p];
         if (!row.sum->n)
@@ -179,7 +177,7 @@ static struct sto_scan_spec spec_of(const struct reader *rd, const struct sto_se
 static bool is_row_usable(struct reader *rd, enum sto_aged_level level, int32_t hour,
                           const struct sto_aged *a)
 {
-    int64_t to = hour + (a->n_hours ? (int64_t)a->n_hours : 1);
+    int64_t to = (int64_t)hour + sto_aged_hours(a);
     if (level == STO_AGED_HOURS)
         return is_usable(rd, hour);
     if (is_one(rd->r, hour, to))

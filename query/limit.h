@@ -31,6 +31,11 @@ void qry_budget_init(struct qry_budget *b, struct qry_limit *limit);
 int qry_budget_points(struct qry_budget *b, uint64_t n);
 /** Check whether the run must end; returns as qry_budget_points, with the text in err (may be NULL). */
 int qry_budget_look(struct qry_budget *b, struct ts_error *err);
+/** The same of a struct qry_budget, as struct sto_scan_spec calls it. */
+static inline int qry_budget_look_at(void *budget, struct ts_error *err)
+{
+    return qry_budget_look((struct qry_budget *)budget, err);
+}
 /** Call qry_budget_look at every QRY_LOOK_STEPS-th call; *step is the caller's counter. */
 static inline int qry_budget_step(struct qry_budget *b, size_t *step, struct ts_error *err)
 {

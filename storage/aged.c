@@ -185,37 +185,47 @@ size_t sto_aged_row(const struct sto_aged *a, const struct sto_series *series, i
     return r.n;
 }
 
-/* The value of a cell of a part; false: it is not there. */
-static bool get(const struct sto_cells *row, unsigned part, unsigned c, struct ts_num *out)
+/* A row that is read from its first cell to its last one. */
+struct row_reader {
+    const struct sto_cells *row;
+    uint32_t i;    /* no cell before it is asked for again */
+    uint32_t base; /* offset of the part */
+};
+
+/* The value of a cell; false: it is not there. */
+static inline bool get(struct row_reader *r, unsigned c, struct ts_num *out)
 {
-    uint32_t off = part * PART_CELLS + c, i = sto_cells_find(row, off);
-    if (i == row->n || sto_meta_off(row->meta[i]) != off)
+    const struct sto_cells *row = r->row;
+    while (r->i < row->n && sto_meta_off(row->meta[r->i]) < r->base + c)
+        r->i++;
+    if (r->i == row->n || sto_meta_off(row->meta[r->i]) != r->base + c)
         return false;
-    *out = sto_cell_num(row->meta[i], row->m[i]);
+    *out = sto_cell_num(row->meta[r->i], row->m[r->i]);
     return true;
 }
 
-static bool read_sum(const struct sto_cells *row, unsigned part, struct sto_aged *out)
+static bool read_sum(struct row_reader *r, struct sto_summary *s, double sums[STO_AGED_SUMS])
 {
     struct ts_num lo, hi, sum;
-    for (unsigned i = 0; i < STO_AGED_SUMS && !out->part[part].has_sum; i++) {
-        if (!get(row, part, C_SUMS + i, &sum))
+    for (unsigned i = 0; i < STO_AGED_SUMS && !s->has_sum; i++) {
+        if (!get(r, C_SUMS + i, &sum))
             return false;
-        out->sum[part][i] = ts_num_double(sum);
+        sums[i] = ts_num_double(sum);
     }
-    if (!out->part[part].has_sum)
+    if (!s->has_sum)
         return true;
-    if (!get(row, part, C_SUM_LO, &lo) || !get(row, part, C_SUM_HI, &hi))
+    if (!get(r, C_SUM_LO, &lo) || !get(r, C_SUM_HI, &hi))
         return false;
-    out->part[part].sum = (__int128)((unsigned __int128)(uint64_t)hi.m << 64 | (uint64_t)lo.m);
+    s->sum = (__int128)((unsigned __int128)(uint64_t)hi.m << 64 | (uint64_t)lo.m);
     return true;
 }
 
-static bool read_part(const struct sto_cells *row, unsigned part, struct sto_aged *out)
+static bool read_part(struct row_reader *r, unsigned part, struct sto_aged *out)
 {
     struct sto_summary *s = &out->part[part];
     struct ts_num count, ends;
-    if (!get(row, part, C_COUNT, &count) || count.kind != TS_NUM_INT)
+    r->base = part * PART_CELLS;
+    if (!get(r, C_COUNT, &count) || count.kind != TS_NUM_INT)
         return false;
     s->n = (uint32_t)(count.m & UINT32_MAX);
     if (!s->n)
@@ -223,21 +233,21 @@ static bool read_part(const struct sto_cells *row, unsigned part, struct sto_age
     s->is_int = part == STO_AGED_INTS;
     s->has_sum = (count.m & HAS_SUM) != 0;
     out->n_hours = (uint32_t)(count.m >> HOURS_SHIFT) & HOURS_MASK;
-    if (!get(row, part, C_ENDS, &ends) || !get(row, part, C_FIRST, &s->first) ||
-        !get(row, part, C_LAST, &s->last) || !get(row, part, C_MIN, &s->min) ||
-        !get(row, part, C_MAX, &s->max))
+    if (!get(r, C_ENDS, &ends) || !get(r, C_FIRST, &s->first) || !get(r, C_LAST, &s->last) ||
+        !get(r, C_MIN, &s->min) || !get(r, C_MAX, &s->max))
         return false;
     s->first_off = (uint32_t)(ends.m & UINT32_MAX);
     s->last_off = (uint32_t)(ends.m >> LAST_SHIFT);
     if (s->first_off > s->last_off || s->last_off >= sto_aged_hours(out) * TS_HOUR_MS)
         return false;
-    return read_sum(row, part, out);
+    return read_sum(r, s, out->sum[part]);
 }
 
 bool sto_aged_read(const struct sto_cells *row, struct sto_aged *out)
 {
+    struct row_reader r = {.row = row};
     memset(out, 0, sizeof *out);
-    return read_part(row, STO_AGED_INTS, out) && read_part(row, STO_AGED_OTHERS, out) &&
+    return read_part(&r, STO_AGED_INTS, out) && read_part(&r, STO_AGED_OTHERS, out) &&
            (out->part[0].n || out->part[1].n);
 }
 

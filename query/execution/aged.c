@@ -5,27 +5,24 @@
 
 #include <string.h>
 
+#include "query/execution/aged_batch.h"
+#include "query/execution/reader_int.h"
 #include "query/language/cond.h"
-#include "storage/aged.h"
 
 /* A running reading. */
 struct reader {
     struct qry_reading *r;
-    uint32_t hours_metric, days_metric; /* of the summaries; UINT32_MAX = there is none */
-    struct sto_aged_bounds at;          /* of what is read of the present series */
-    int64_t days_to_ms;                 /* rows of days answer before it; STO_MIN_TS_MS: there are none */
-    int64_t hidden_to_ms;   /* end of the last one that could not be used; STO_MIN_TS_MS: there is none */
-    struct sto_day day;     /* the last one that was looked at; {0} = none */
-    bool day_is_whole;      /* may it be added as a whole? */
-    size_t pos;             /* of the present series */
-    bool begun;             /* r->begin was called for it */
-    uint64_t n_points;      /* read and not reported to the budget */
-    unsigned n_rows;        /* the same */
+    struct qry_aged_batch batch;
+    size_t i;                         /* of the present series, in the batch */
+    const struct sto_aged_bounds *at; /* of what is read of it */
+    int64_t
+        hidden_to_ms; /* end of the last row of a day that could not be used; STO_MIN_TS_MS: there is none */
+    struct sto_day day; /* the last one that was looked at; {0} = none */
+    bool day_is_whole;  /* may it be added as a whole? */
+    bool begun;         /* r->begin was called for the present series */
+    struct qry_reader_count count;
     struct sto_cells cells; /* points in place of a summary; owned */
 };
-
-#define REPORT_ROWS   64 /* as reader.c does */
-#define REPORT_POINTS 8192
 
 bool qry_aged_concerns(const struct qry_reading *r)
 {
@@ -38,13 +35,6 @@ bool qry_aged_concerns(const struct qry_reading *r)
             return true;
     }
     return false;
-}
-
-/* May the summary of an hour be used? */
-static bool is_whole(const struct qry_reading *r, int64_t hour)
-{
-    int64_t first = sto_hour(r->from_ms), last = sto_hour(r->to_ms - 1);
-    return hour >= first && hour <= last && r->whole_hours[hour - first];
 }
 
 /* May the hours from <= h < to be added as one summary? */
@@ -60,7 +50,7 @@ static bool is_one(const struct qry_reading *r, int64_t from, int64_t to)
  * another zone. */
 static bool is_of_whole_day(struct reader *rd, int32_t hour)
 {
-    int64_t from_ms = rd->at.days_from_ms > rd->hidden_to_ms ? rd->at.days_from_ms : rd->hidden_to_ms;
+    int64_t from_ms = rd->at->days_from_ms > rd->hidden_to_ms ? rd->at->days_from_ms : rd->hidden_to_ms;
     if (hour < rd->day.from || hour >= rd->day.to) {
         rd->day = sto_aged_day_of(hour);
         rd->day_is_whole = is_one(rd->r, rd->day.from, rd->day.to);
@@ -70,30 +60,19 @@ static bool is_of_whole_day(struct reader *rd, int32_t hour)
 
 static bool is_usable(struct reader *rd, int32_t hour)
 {
-    return hour * TS_HOUR_MS >= rd->at.hours_from_ms ? is_whole(rd->r, hour) : is_of_whole_day(rd, hour);
-}
-
-static int report(struct reader *rd, struct ts_error *err)
-{
-    int rc = qry_budget_points(rd->r->budget, rd->n_points);
-    rd->n_points = 0;
-    rd->n_rows = 0;
-    return rc < 0 ? ts_error_set(err, rc, "%s", ts_err_text(rc)) : qry_budget_look(rd->r->budget, err);
+    return hour * TS_HOUR_MS >= rd->at->hours_from_ms ? qry_reader__is_whole(rd->r, hour)
+                                                      : is_of_whole_day(rd, hour);
 }
 
 static int pass(struct reader *rd, struct sto_row *row, struct ts_error *err)
 {
     struct qry_reading *r = rd->r;
-    uint64_t n = row->run ? row->run->n : row->cells ? row->cells->n : 1;
-    rd->n_points += n;
-    r->n_points += n;
-    r->n_rows++;
-    if (++rd->n_rows >= REPORT_ROWS || rd->n_points >= REPORT_POINTS)
-        TS_TRY(report(rd, err));
+    row->pos = rd->batch.first + rd->i;
+    qry_reader__count(r, &rd->count, row);
+    TS_TRY(qry_reader__check(r, &rd->count, err));
     if (!rd->begun && r->begin)
-        TS_TRY(r->begin(r->arg, rd->pos, err));
+        TS_TRY(r->begin(r->arg, row->pos, err));
     rd->begun = true;
-    row->pos = rd->pos;
     return r->row(r->arg, row, err);
 }
 
@@ -139,7 +118,8 @@ static int pass_doubles(struct reader *rd, const struct sto_row *like, const str
 static int pass_summary(struct reader *rd, int32_t hour, const struct sto_aged *a, struct ts_error *err)
 {
     struct qry_reading *r = rd->r;
-    struct sto_row row = {.key = {.metric = r->metric, .series = r->series[rd->pos]->id, .hour = hour},
+    uint32_t id = r->series[rd->batch.first + rd->i]->id;
+    struct sto_row row = {.key = {.metric = r->metric, .series = id, .hour = hour},
                           .n_hours = (uint8_t)sto_aged_hours(a)};
     for (unsigned p = 0; p < 2; p++) {
         row.sum = &a->part[p];
@@ -151,34 +131,13 @@ static int pass_summary(struct reader *rd, int32_t hour, const struct sto_aged *
     return 0;
 }
 
-/* --- scans --- */
-
-static int look(void *arg, struct ts_error *err)
-{
-    return qry_budget_look(arg, err);
-}
-
-/* What all scans have in common: one series, s, which is borrowed. */
-static struct sto_scan_spec spec_of(const struct reader *rd, const struct sto_series *const *s,
-                                    int64_t from_ms, int64_t to_ms)
-{
-    return (struct sto_scan_spec){.metric = (*s)->metric,
-                                  .series = s,
-                                  .n_series = 1,
-                                  .from_ms = from_ms,
-                                  .to_ms = to_ms - 1,
-                                  .final = true,
-                                  .look = look,
-                                  .look_arg = rd->r->budget,
-                                  .memory = rd->r->budget->memory};
-}
+/* --- rows of a series --- */
 
 /* May a row be used? */
-static bool is_row_usable(struct reader *rd, enum sto_aged_level level, int32_t hour,
-                          const struct sto_aged *a)
+static bool is_row_usable(struct reader *rd, enum qry_aged_kind kind, int32_t hour, const struct sto_aged *a)
 {
     int64_t to = (int64_t)hour + sto_aged_hours(a);
-    if (level == STO_AGED_HOURS)
+    if (kind == QRY_AGED_HOURS)
         return is_usable(rd, hour);
     if (is_one(rd->r, hour, to))
         return true;
@@ -186,144 +145,63 @@ static bool is_row_usable(struct reader *rd, enum sto_aged_level level, int32_t 
     return false;
 }
 
-/* Rows of days, or of hours, from from_ms to before to_ms: those that are usable. */
-static int read_summaries(struct reader *rd, const struct sto_series *aged, enum sto_aged_level level,
-                          int64_t from_ms, int64_t to_ms, struct ts_error *err)
+/* Rows of days, or of hours: those that are usable. */
+static int read_summaries(struct reader *rd, enum qry_aged_kind kind, struct ts_error *err)
 {
-    struct sto_merge *merge;
     struct sto_row row;
     struct sto_aged a;
-    /* the cells of a row are in the first ms of its hour */
-    from_ms = ts_floor_div(from_ms, TS_HOUR_MS) * TS_HOUR_MS;
-    to_ms = to_ms < rd->r->to_ms ? to_ms : rd->r->to_ms;
-    if (!aged || from_ms >= to_ms)
-        return 0;
-    struct sto_scan_spec spec = spec_of(rd, &aged, from_ms, to_ms);
-    spec.aged = level == STO_AGED_HOURS; /* hours that have expired count with their days */
-    TS_TRY(sto_scan(rd->r->snap, &spec, &merge, err));
     int rc;
-    while ((rc = sto_merge_next(merge, &row, err)) == 1) {
-        if (!sto_aged_read(row.cells, &a) || !is_row_usable(rd, level, row.key.hour, &a))
-            continue;
-        if ((rc = pass_summary(rd, row.key.hour, &a, err)) < 0)
-            break;
-    }
-    sto_merge_free(merge);
+    while ((rc = qry_aged_batch_next(&rd->batch, kind, rd->i, &row, err)) == 1)
+        if (sto_aged_read(row.cells, &a) && is_row_usable(rd, kind, row.key.hour, &a))
+            TS_TRY(pass_summary(rd, row.key.hour, &a, err));
     return rc;
 }
 
-/* Which points a scan reads. */
-enum points {
-    LIVE,  /* those that have not expired */
-    HOURS, /* those that have: only hours that the reading has whole are passed */
-    DAYS   /* of hours that have expired, too: only whole days */
-};
-
-static int read_points(struct reader *rd, int64_t from_ms, int64_t to_ms, enum points which,
-                       struct ts_error *err)
+/* Points. Of those that have expired, hours that the reading has as a whole, or whose day it has. */
+static int read_points(struct reader *rd, enum qry_aged_kind kind, struct ts_error *err)
 {
-    const struct qry_reading *r = rd->r;
-    struct sto_merge *merge;
     struct sto_row row;
-    if (from_ms >= to_ms)
-        return 0;
-    int64_t skipped = (int64_t)sto_hour(from_ms) - sto_hour(r->from_ms);
-    struct sto_scan_spec spec = spec_of(rd, &r->series[rd->pos], from_ms, to_ms);
-    spec.whole_hours = r->whole_hours + skipped;
-    spec.days = which == LIVE && r->days ? r->days + skipped : NULL;
-    spec.needs_sum = r->needs_sum;
-    spec.sums_only = r->sums_only && which != DAYS;
-    spec.aged = which != LIVE;
-    TS_TRY(sto_scan(r->snap, &spec, &merge, err));
     int rc;
-    while ((rc = sto_merge_next(merge, &row, err)) == 1) {
-        if (which != LIVE && !row.run && !is_usable(rd, row.key.hour))
-            continue;
-        if ((rc = pass(rd, &row, err)) < 0)
-            break;
-    }
-    sto_merge_free(merge);
+    while ((rc = qry_aged_batch_next(&rd->batch, kind, rd->i, &row, err)) == 1)
+        if (kind == QRY_AGED_LIVE || row.run || is_usable(rd, row.key.hour))
+            TS_TRY(pass(rd, &row, err));
     return rc;
 }
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Rows of summaries of a series, whose points have them before to_ms. */
-static int read_rows(struct reader *rd, int64_t to_ms, struct ts_error *err)
+static int read_series(struct reader *rd, struct ts_error *err)
 {
     struct qry_reading *r = rd->r;
-    const struct sto_series *hours = sto_snap_aged_series(r->snap, rd->hours_metric, r->series[rd->pos]);
-    if (!hours)
-        return 0;
-    sto_snap_aged(r->snap, hours, &rd->at);
-    rd->days_to_ms = rd->at.to_ms;
-    if (rd->days_to_ms > r->from_ms) /* with those that reach into the range */
-        TS_TRY(read_summaries(rd, sto_snap_aged_series(r->snap, rd->days_metric, hours), STO_AGED_DAYS,
-                              r->from_ms - STO_DAY_MAX_HOURS * TS_HOUR_MS, rd->days_to_ms, err));
-    /* of hours, the next coarser thing are days */
-    rd->at.days_from_ms = rd->at.hours_from_ms;
-    rd->at.hours_from_ms = rd->at.points_from_ms;
-    return read_summaries(rd, hours, STO_AGED_HOURS, later(r->from_ms, rd->days_to_ms), to_ms, err);
-}
-
-/* Points of a series that have expired, from the end of its summaries on. Returns in *io_ms where the others begin. */
-static int read_expired(struct reader *rd, int64_t *io_ms, struct ts_error *err)
-{
-    const struct qry_reading *r = rd->r;
-    struct sto_aged_bounds *at = &rd->at;
-    int64_t from_ms = *io_ms;
-    if (at->days_from_ms >= at->points_from_ms || at->points_from_ms <= from_ms)
-        return 0;
-    /* the first hour that expired points may answer, and the end of the last one: the hour within which points expire counts as a whole if it may */
-    int64_t hours_ms = -ts_floor_div(-at->hours_from_ms, TS_HOUR_MS) * TS_HOUR_MS;
-    int64_t end_ms = ts_floor_div(at->points_from_ms, TS_HOUR_MS) * TS_HOUR_MS;
-    int64_t first_ms = later(-ts_floor_div(-at->days_from_ms, TS_HOUR_MS) * TS_HOUR_MS, at->to_ms);
-    first_ms = later(first_ms, from_ms);
-    hours_ms = later(hours_ms, first_ms);
-    if (end_ms >= first_ms && end_ms < r->to_ms && is_whole(r, sto_hour(end_ms)))
-        end_ms += TS_HOUR_MS;
-    end_ms = earlier(end_ms, r->to_ms);
-    TS_TRY(read_points(rd, first_ms, earlier(hours_ms, end_ms), DAYS, err));
-    TS_TRY(read_points(rd, hours_ms, end_ms, HOURS, err));
-    *io_ms = later(end_ms, from_ms);
-    return 0;
-}
-
-static int read_series(struct reader *rd, size_t pos, struct ts_error *err)
-{
-    struct qry_reading *r = rd->r;
-    struct sto_aged_bounds at;
-    int64_t from_ms = r->from_ms;
-    rd->pos = pos;
+    const struct qry_aged_series *s = &rd->batch.of[rd->i];
     rd->begun = false;
-    rd->days_to_ms = rd->hidden_to_ms = STO_MIN_TS_MS;
-    sto_snap_aged(r->snap, r->series[pos], &at);
-    if (at.to_ms > r->from_ms)
-        TS_TRY(read_rows(rd, at.to_ms, err));
-    rd->at = at;
-    TS_TRY(read_expired(rd, &from_ms, err));
-    TS_TRY(read_points(rd, from_ms, r->to_ms, LIVE, err));
-    return rd->begun && r->end ? r->end(r->arg, pos, err) : 0;
+    rd->hidden_to_ms = STO_MIN_TS_MS;
+    rd->at = &s->hours;
+    TS_TRY(read_summaries(rd, QRY_AGED_DAYS, err));
+    TS_TRY(read_summaries(rd, QRY_AGED_HOURS, err));
+    rd->at = &s->points;
+    TS_TRY(read_points(rd, QRY_AGED_EXPIRED, err));
+    TS_TRY(read_points(rd, QRY_AGED_LIVE, err));
+    return rd->begun && r->end ? r->end(r->arg, rd->batch.first + rd->i, err) : 0;
+}
+
+static int read_batches(struct reader *rd, struct ts_error *err)
+{
+    int rc;
+    while ((rc = qry_aged_batch_begin(&rd->batch, err)) == 1)
+        for (rd->i = 0; rd->i < rd->batch.n; rd->i++)
+            TS_TRY(read_series(rd, err));
+    return rc;
 }
 
 int qry_aged_read(struct qry_reading *r, struct ts_error *err)
 {
-    struct reader rd = {.r = r, .hours_metric = sto_snap_aged_metric(r->snap, r->metric)};
-    int rc = 0;
-    rd.days_metric =
-        rd.hours_metric == UINT32_MAX ? UINT32_MAX : sto_snap_aged_metric(r->snap, rd.hours_metric);
-    for (size_t i = 0; i < r->n && rc == 0; i++)
-        rc = read_series(&rd, i, err);
+    uint32_t hours = sto_snap_aged_metric(r->snap, r->metric);
+    struct reader rd = {.r = r, .batch = {.r = r, .hours_metric = hours, .days_metric = UINT32_MAX}};
+    if (hours != UINT32_MAX)
+        rd.batch.days_metric = sto_snap_aged_metric(r->snap, hours);
+    int rc = read_batches(&rd, err);
     if (rc == 0)
-        rc = report(&rd, err);
+        rc = qry_reader__report(r, &rd.count, err);
+    qry_aged_batch_release(&rd.batch);
     ts_budget_give(r->budget->memory, sto_cells_bytes(&rd.cells));
     sto_cells_release(&rd.cells);
     return rc;

@@ -10,7 +10,7 @@
  * Hours that have expired themselves, and points of such hours, count where the whole day does to which they belong.
  *
  * Threads    as reader.h
- * Cost       up to five scans a series, instead of one of all series
+ * Cost       2 to 4 scans of all series, instead of one (aged_batch.h); 0.2 us a row of summaries
  */
 #ifndef QUERY_EXECUTION_AGED_H
 #define QUERY_EXECUTION_AGED_H

@@ -255,9 +255,10 @@ static int cut_days(struct sto_snap *snap, const struct sto_series *days, int64_
     return rc;
 }
 
-/* What is to be deleted of the summaries of x->series, which x gets in its place: whole hours, and whole days. False: nothing. */
-static int aged_target(struct sto_snap *snap, struct qry_delete_target *x, bool *out_any,
-                       struct ts_error *err)
+/* What is to be deleted of the summaries of x->series, which x gets in its place: whole hours, and whole days. aged_metric: that of the summaries.
+ * False: nothing. */
+static int aged_target(struct sto_snap *snap, uint32_t aged_metric, struct qry_delete_target *x,
+                       bool *out_any, struct ts_error *err)
 {
     struct sto_aged_bounds at;
     bool of_days = sto_snap_aged_level(snap, x->series->metric) == STO_AGED_HOURS;
@@ -269,7 +270,7 @@ static int aged_target(struct sto_snap *snap, struct qry_delete_target *x, bool 
     *out_any = false;
     if (x->from_ms >= to_ms || (x->from_ms >= at.points_from_ms && !at.lost))
         return 0;
-    x->series = sto_snap_aged_series(snap, sto_snap_aged_metric(snap, x->series->metric), x->series);
+    x->series = sto_snap_aged_series(snap, aged_metric, x->series);
     if (x->series && of_days)
         TS_TRY(cut_days(snap, x->series, &to_ms, err));
     x->to_ms = to_ms - 1;
@@ -281,13 +282,16 @@ int qry_delete_aged(struct sto_store *st, const struct qry_delete_target *target
                     qry_delete_target_fn each, void *arg, struct ts_error *err)
 {
     struct sto_snap *snap = sto_snap_take(st);
+    uint32_t metric = UINT32_MAX, aged_metric = UINT32_MAX; /* of the last series */
     int rc = 0;
     for (size_t i = 0; i < n && rc == 0 && sto_snap_ages(snap); i++) {
         struct qry_delete_target x = targets[i];
         bool any;
         if (x.kind != QRY_KIND_POINTS || qry_series_foreign(x.series))
             continue;
-        rc = aged_target(snap, &x, &any, err);
+        if (x.series->metric != metric)
+            aged_metric = sto_snap_aged_metric(snap, metric = x.series->metric);
+        rc = aged_target(snap, aged_metric, &x, &any, err);
         if (rc == 0 && any)
             rc = each(arg, &x, err);
     }

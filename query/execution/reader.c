@@ -5,10 +5,8 @@
 
 #include "query/execution/aged.h"
 #include "query/execution/as_of.h"
+#include "query/execution/reader_int.h"
 #include "query/language/cond.h"
-
-#define REPORT_ROWS   64   /* rows between two checks of the budget */
-#define REPORT_POINTS 8192 /* or points */
 
 /*
  * Fetched rows are held in memory until they are merged. What does not fit is fetched in slices, in the order of the rows: some series at
@@ -27,16 +25,10 @@ struct reader {
     size_t first;              /* index in r->series of the first series of the slice */
     size_t pos;                /* series whose rows are passed on; SIZE_MAX: none yet */
     struct sto_cells kept;     /* with conditions: points of the current row; owned */
-    uint64_t n_points;         /* points read and not yet reported to the budget */
-    unsigned n_rows;           /* rows since the last report */
-    struct qry_notes notes;    /* annotations of the running fetch */
-    uint64_t stamp;            /* of them */
+    struct qry_reader_count count;
+    struct qry_notes notes; /* annotations of the running fetch */
+    uint64_t stamp;         /* of them */
 };
-
-static int look(void *arg, struct ts_error *err)
-{
-    return qry_budget_look(arg, err);
-}
 
 /* Remove the points that do not meet the conditions: 1, 0 if nothing is left, < 0. */
 static int meet(struct reader *r, struct sto_row *row, struct ts_error *err)
@@ -48,18 +40,17 @@ static int meet(struct reader *r, struct sto_row *row, struct ts_error *err)
         int rc = sto_merge_points(r->scan, row, err);
         if (rc <= 0)
             return rc;
-        r->n_points += row->cells->n;
+        r->count.n_points += row->cells->n;
     }
     qry_where_cells(r->r->where, row->cells, &r->kept);
     row->cells = &r->kept;
     return r->kept.n > 0;
 }
 
-static int report(struct reader *r, struct ts_error *err)
+int qry_reader__report(const struct qry_reading *r, struct qry_reader_count *c, struct ts_error *err)
 {
-    int rc = qry_budget_points(r->r->budget, r->n_points);
-    r->n_points = 0;
-    r->n_rows = 0;
+    int rc = qry_budget_points(r->budget, c->n_points);
+    *c = (struct qry_reader_count){0};
     return rc < 0 ? ts_error_set(err, rc, "%s", ts_err_text(rc)) : 0;
 }
 
@@ -72,17 +63,13 @@ static int next(struct reader *r, struct sto_row *out, struct ts_error *err)
         if (rc < 0)
             return rc;
         if (rc == 0)
-            return report(r, err);
-        uint64_t n = out->run ? out->run->n : out->cells ? out->cells->n : 1;
-        r->n_points += n;
-        r->r->n_points += n;
-        r->r->n_rows++;
+            return qry_reader__report(r->r, &r->count, err);
+        qry_reader__count(r->r, &r->count, out);
         if (where && where->n)
             rc = meet(r, out, err);
         if (rc < 0)
             return rc;
-        if (++r->n_rows >= REPORT_ROWS || r->n_points >= REPORT_POINTS)
-            TS_TRY(report(r, err));
+        TS_TRY(qry_reader__check(r->r, &r->count, err));
         if (rc > 0)
             return 1;
     }
@@ -266,7 +253,7 @@ int qry_read(struct qry_reading *r, struct ts_error *err)
                                    .needs_sum = r->needs_sum,
                                    .sums_only = r->sums_only && !(r->where && r->where->n),
                                    .final = true,
-                                   .look = look,
+                                   .look = qry_budget_look_at,
                                    .look_arg = r->budget,
                                    .memory = r->budget->memory};
     if (r->from_ms >= r->to_ms || r->n == 0)

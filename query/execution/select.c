@@ -192,14 +192,9 @@ static int make_cond(struct qry_view *view, const struct qry_filter *f, bool mus
     return 0;
 }
 
-static int look(void *budget, struct ts_error *err)
-{
-    return qry_budget_look(budget, err);
-}
-
 struct sto_select_ctl qry_select_ctl(struct qry_budget *budget)
 {
-    return (struct sto_select_ctl){.memory = budget->memory, .look = look, .arg = budget};
+    return (struct sto_select_ctl){.memory = budget->memory, .look = qry_budget_look_at, .arg = budget};
 }
 
 static int too_many_filters(size_t n, size_t most, struct ts_error *err)

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#define MOST_TRIES        4          /* of memory that the account has and the arena did not get */
 #define ARENA_BLOCK_BYTES (1u << 20) /* the largest block an arena takes for small things */
 
 void qry_stats_init(struct qry_stats *stats, size_t n, struct ts_arena *arena)
@@ -36,13 +37,14 @@ void qry_budget_init(struct qry_budget *b, struct qry_limit *limit)
 
 int qry_budget_fail(struct qry_budget *b, int rc, const struct ts_error *err)
 {
-    atomic_store_explicit(&b->stop, rc, memory_order_relaxed); /* at once: nobody begins anything more */
-    if (!atomic_exchange_explicit(&b->taken, true, memory_order_acq_rel)) {
+    /* before stop: who sees that fails, too, and with less to say */
+    bool first = !atomic_exchange_explicit(&b->taken, true, memory_order_acq_rel);
+    atomic_store_explicit(&b->stop, rc, memory_order_release);
+    if (first) {
         if (err && err->code)
             b->err = *err;
         else
             ts_error_set(&b->err, rc, "%s", ts_err_text(rc));
-        atomic_store_explicit(&b->stop, rc, memory_order_relaxed);
         atomic_store_explicit(&b->err_ready, true, memory_order_release); /* after the text */
     }
     return rc;
@@ -171,7 +173,7 @@ int qry_budget_scan(struct qry_budget *b, struct sto_snap *snap, const struct st
 
 int qry_budget_result(struct qry_budget *b, struct ts_error *err)
 {
-    int rc = atomic_load_explicit(&b->stop, memory_order_relaxed);
+    int rc = atomic_load_explicit(&b->stop, memory_order_acquire);
     if (rc && atomic_load_explicit(&b->err_ready, memory_order_acquire)) {
         rc = b->err.code;
         if (err)
@@ -219,12 +221,16 @@ void *qry_arena_take(struct ts_arena *arena, size_t n, size_t n_bytes, struct ts
     size_t sum;
     if (__builtin_mul_overflow(n, n_bytes, &sum))
         sum = SIZE_MAX;
-    void *p = ts_arena_try(arena, sum);
-    /* the arena says only no, perhaps to a whole block: the account says why */
+    void *p = NULL;
+    /* the arena says only no, perhaps to a whole block: the account says why, unless others have given back meanwhile */
     uint64_t most = sum < UINT64_MAX - ARENA_BLOCK_BYTES ? sum + ARENA_BLOCK_BYTES : sum;
-    if (!p && ts_budget_take(arena->budget, most, err) == 0) {
+    for (unsigned try = 0; !(p = ts_arena_try(arena, sum)) && ts_budget_take(arena->budget, most, err) == 0;
+         try++) {
         ts_budget_give(arena->budget, most);
-        (void)ts_error_set(err, TS_ENOMEM, "The system has no %zu bytes of memory left for a query", sum);
+        if (try == MOST_TRIES) {
+            (void)ts_error_set(err, TS_ENOMEM, "The system has no %zu bytes of memory left for a query", sum);
+            break;
+        }
     }
     return p;
 }

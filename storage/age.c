@@ -24,6 +24,8 @@
 int sto_age__open(struct sto_store *st, struct ts_error *err)
 {
     struct sto_floors *marks = NULL;
+    pthread_mutex_init(&st->age.marks_mu, NULL);
+    st->age.is_open = true;
     int rc = sto_age_marks__read(st, &marks, err);
     st->age.is_there = rc == 1;
     if (marks)
@@ -36,6 +38,9 @@ void sto_age__close(struct sto_store *st)
 {
     sto_keep_unref(st->age.keep);
     st->age.keep = NULL;
+    if (st->age.is_open)
+        pthread_mutex_destroy(&st->age.marks_mu);
+    st->age.is_open = false;
 }
 
 /* --- what is to be done --- */
@@ -393,8 +398,8 @@ static struct sto_floors *risen(struct pass *p)
     return out;
 }
 
-/* Make the marks of all series whose rows are on disk, also when the pass has failed. */
-static int save_marks(struct pass *p, struct ts_error *err)
+/* With marks_mu: no bulk file comes between the look at them and the marks. */
+static int set_marks(struct pass *p, struct ts_error *err)
 {
     struct sto_store *st = p->st;
     sto_aged_files_deletes(p->files, on_delete, p);
@@ -408,6 +413,15 @@ static int save_marks(struct pass *p, struct ts_error *err)
     if (rc < 0)
         p->n_series = 0;
     sto_floors_unref(marks);
+    return rc;
+}
+
+/* Make the marks of all series whose rows are on disk, also when the pass has failed. */
+static int save_marks(struct pass *p, struct ts_error *err)
+{
+    pthread_mutex_lock(&p->st->age.marks_mu);
+    int rc = set_marks(p, err);
+    pthread_mutex_unlock(&p->st->age.marks_mu);
     return rc;
 }
 

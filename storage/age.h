@@ -24,6 +24,7 @@
 
 #include "base/err.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,8 +33,11 @@ struct sto_store;
 struct sto_keep;
 
 struct sto_age {
+    pthread_mutex_t
+        marks_mu; /* marks are set, or bulk files that were checked by them are listed (engine/handover.h) */
     struct sto_keep *keep; /* rules of the last pass that was complete; owned; NULL = none was in this run */
     int32_t hour;          /* up to which */
+    bool is_open;          /* marks_mu is there */
     bool is_there;         /* DIR/AGED has the marks that are in force */
     _Atomic uint64_t n_passes, n_hours,
         n_errors; /* passes that wrote something, rows of summaries, passes that failed; relaxed */

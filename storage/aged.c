@@ -253,6 +253,14 @@ bool sto_aged_read(const struct sto_cells *row, struct sto_aged *out)
 
 /* --- snapshots --- */
 
+int64_t sto_aged_mark_ms(struct sto_store *st, uint32_t series)
+{
+    struct sto_keep *k = sto_retain_keep(st);
+    int64_t ms = sto_keep_aged_to_ms(k, series);
+    sto_keep_unref(k);
+    return ms;
+}
+
 bool sto_snap_ages(const struct sto_snap *snap)
 {
     return sto_keep_ages(snap->keep);

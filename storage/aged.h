@@ -36,6 +36,7 @@
 
 struct sto_catalog;
 struct sto_snap;
+struct sto_store;
 
 /* What a row summarises. */
 enum sto_aged_level {
@@ -93,6 +94,8 @@ struct sto_aged_bounds {
     int64_t days_from_ms, hours_from_ms, to_ms, points_from_ms;
     bool lost; /* to_ms is not known, and nothing has it: there may be rows of summaries of any hour */
 };
+/** The time before which a series has summaries in place of points now, ms; STO_MIN_TS_MS: there is none. */
+int64_t sto_aged_mark_ms(struct sto_store *st, uint32_t series);
 /** Has any series of the snapshot hours that are answered as a whole after their points have expired? O(1). */
 bool sto_snap_ages(const struct sto_snap *snap);
 /** The bounds of a series. */

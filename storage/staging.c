@@ -387,6 +387,12 @@ static bool known(void *arg, uint32_t metric, uint32_t series)
     return is;
 }
 
+static struct sto_floors *marks(void *arg)
+{
+    const struct sto_staging *s = arg;
+    return s->marks(s->marks_arg);
+}
+
 static void name_of(void *arg, uint32_t series, struct ts_buf *out)
 {
     const struct sto_staging *s = arg;
@@ -413,6 +419,8 @@ int sto_staging_hand_over(struct sto_staging *s, struct ts_slice id, const struc
                                  .sum = expect,
                                  .replace = replace,
                                  .known = known,
+                                 .marks = marks,
+                                 .marks_mu = s->marks_mu,
                                  .name = name_of,
                                  .arg = s,
                                  .cancel = &cancel};

@@ -18,6 +18,7 @@
 
 struct sto_engine;
 struct sto_catalog;
+struct sto_floors;
 
 struct sto_staging_folder {
     char id[STO_BULK_ID_CHARS + 1];
@@ -32,8 +33,12 @@ struct sto_staging {
     int64_t keep_ms;             /* a folder that is not used for so long is removed */
     struct sto_engine *engine;   /* set when the store is open */
     struct sto_catalog *catalog; /* the same */
-    pthread_mutex_t mu;          /* protects the list */
-    pthread_cond_t vacated;      /* a folder is not busy any more */
+    /* As in struct sto_handover, set with them; marks gets marks_arg. */
+    struct sto_floors *(*marks)(void *arg);
+    void *marks_arg;
+    pthread_mutex_t *marks_mu;
+    pthread_mutex_t mu;     /* protects the list */
+    pthread_cond_t vacated; /* a folder is not busy any more */
     struct sto_staging_folder folders[STO_BULK_MAX];
     unsigned n;
 };

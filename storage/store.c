@@ -72,6 +72,11 @@ static int must_be_there(const struct sto_store *st, const char *name, const cha
     return lost ? TS_ECORRUPT : 0;
 }
 
+static struct sto_floors *marks_of_summaries(void *st)
+{
+    return sto_retain_aged(st);
+}
+
 static int ready(void *arg, const struct sto_engine_found *found, struct ts_error *err)
 {
     struct sto_store *st = arg;
@@ -103,6 +108,9 @@ static int ready(void *arg, const struct sto_engine_found *found, struct ts_erro
     sto_cellmap_set_read_only_why(st->cells, &st->read_only_why);
     sto_cellmap_set_sizes(st->cells, st->opts.log_grow_bytes, st->opts.max_cell_bytes);
     st->staging.catalog = st->catalog;
+    st->staging.marks = marks_of_summaries;
+    st->staging.marks_arg = st;
+    st->staging.marks_mu = &st->age.marks_mu;
     TS_TRY(sto_quota__open(st, err));
     return sto_retain__open(st, err);
 }

@@ -137,6 +137,7 @@ struct steps {
     size_t n;                   /* of from */
     size_t n_copies;            /* of infos and ssts: a file of tombstones may be one more */
     uint64_t gen;               /* of the copies; that of the record is 0 until they are on disk */
+    struct sto_floors *marks;   /* by which the copies were checked; a reference */
     struct sto_handover_record record;
     bool perhaps_listed; /* the manifest has failed half-way */
 };
@@ -224,7 +225,7 @@ static int copy_files(struct steps *s, struct ts_error *err)
     for (size_t i = 0; i < s->n; i++) {
         s->infos[i].file_no = s->record.nos[i];
         s->infos[i].gen_lo = s->gen;
-        TS_TRY(sto_handover__copy(e, s->h, s->ready, &s->from[i], &s->infos[i], err));
+        TS_TRY(sto_handover__copy(e, s->h, s->ready, &s->from[i], s->marks, &s->infos[i], err));
     }
     if (s->n_copies > s->n)
         TS_TRY(write_tombs(s, err));
@@ -267,18 +268,37 @@ static void abandon(struct steps *s)
         sto_engine__fatal(s->e, TS_EIO, &why);
 }
 
+/* Marks have risen since the copies were checked: may one of them have a point before its mark? With marks_mu. */
+static int check_marks(const struct steps *s, struct ts_error *err)
+{
+    struct sto_floors *now = s->h->marks(s->h->arg);
+    int rc = 0;
+    for (size_t i = 0; now && now != s->marks && i < now->n && rc == 0; i++)
+        for (size_t k = 0; k < s->n && rc == 0; k++)
+            if (s->infos[k].min_ms < now->at[i].cutoff_ms)
+                rc = sto_sst_series_meets(sto_sst_series(s->ssts[k]), now->at[i].series, err);
+    sto_floors_unref(now);
+    return rc <= 0 ? rc
+                   : ts_error_set(err, TS_EBUSY,
+                                  "summaries of expired points were made during the hand-over: try again");
+}
+
 /* Steps 4 and 5. What step 4 has changed stays: a later flush calls the generation flushed, so the record is removed before there is one. */
 static int list_all(struct steps *s, struct ts_error *err)
 {
     struct sto_engine *e = s->e;
+    pthread_mutex_lock(s->h->marks_mu);
     pthread_mutex_lock(&e->flush_mu);
-    int rc = sto_flush__below(e, s->gen, err);
+    int rc = check_marks(s, err);
+    if (rc == 0)
+        rc = sto_flush__below(e, s->gen, err);
     if (rc == 0)
         rc = list_files(s, err);
     if (rc < 0 && !s->perhaps_listed)
         abandon(s);
     e->reserved_gen = 0;
     pthread_mutex_unlock(&e->flush_mu);
+    pthread_mutex_unlock(s->h->marks_mu);
     return rc;
 }
 
@@ -304,6 +324,7 @@ static int run(struct steps *s, struct ts_error *err)
     if (rc) /* it is this hand-over that was completed, but not noted until now */
         return rc < 0 ? rc : 0;
     TS_TRY(find_files(s, err));
+    s->marks = s->h->marks(s->h->arg);
     rc = copy_files(s, err);
     if (rc == 0)
         rc = open_copies(s, err);
@@ -330,6 +351,7 @@ int sto_engine_hand_over(struct sto_engine *e, const struct sto_handover *h, str
         *out = s.record.sum;
     for (size_t i = 0; s.ssts && i < s.n_copies; i++)
         sto_sst_unref(s.ssts[i]);
+    sto_floors_unref(s.marks);
     ts_free(s.ready);
     ts_free(s.from);
     ts_free(s.infos);

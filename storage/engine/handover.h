@@ -6,6 +6,7 @@
  *      the copies have the generation that step 5 will give them: one far above those of the memstores, which flushes do not reach meanwhile
  *      If something is replaced, a file of tombstones is one more copy; its generation is the one below
  *   3  DIR/BULK says that generation; the copies are opened
+ *      (points of hours that have summaries in place of points are refused: step 2 reads the marks, and if they have risen since, step 4 does not begin)
  *   4  everything put so far is flushed; the generation of the next memstores is the one above that of the files
  *   5  one edit of the manifest lists all files and calls their generation flushed
  *   6  the staging folder gets DONE, DIR/BULK is removed
@@ -29,6 +30,7 @@
 
 #include "storage/engine/engine.h"
 #include "storage/engine/handover_record.h"
+#include "storage/floors.h"
 
 /* What is handed over. */
 struct sto_handover {
@@ -38,6 +40,10 @@ struct sto_handover {
     const struct sto_bulk_replace *replace; /* NULL: nothing is deleted */
     /* Does the store have this series, with this metric? Any thread. */
     bool (*known)(void *arg, uint32_t metric, uint32_t series);
+    /* Marks of summaries (storage/age.h): points of their series before the cutoff never answer. A reference; NULL: there are none. They do not change while
+     * marks_mu is locked. Any thread. */
+    struct sto_floors *(*marks)(void *arg);
+    pthread_mutex_t *marks_mu; /* borrowed */
     /* Append its metric and tags, as in "m host=a", cut after 100 bytes. Any thread. */
     void (*name)(void *arg, uint32_t series, struct ts_buf *out);
     void *arg;
@@ -66,10 +72,11 @@ bool sto_handover_is_proven(const struct ts_fs *fs, const char *files_dir,
                             const struct sto_handover_record *r, const uint64_t *numbers, size_t n);
 
 /* handover_copy.c */
-/** Copy one pair of files from the folder `from` to files/ and check each byte of the copy, which is synced when 0 is returned.
- * copy has the number of the copy and, as gen_lo, its only generation; it describes the copy then. TS_EINVAL: it is no valid file of
+/** Copy one pair of files from the folder `from` to files/ and check each byte of the copy, which is synced when 0 is returned. No point is before the mark of its
+ * series; marks may be NULL. copy has the number of the copy and, as gen_lo, its only generation; it describes the copy then. TS_EINVAL: it is no valid file of
  * points. The caller removes what there is of the copy after an error. */
 int sto_handover__copy(struct sto_engine *e, const struct sto_handover *h, const char *from,
-                       const struct sto_sst_info *info, struct sto_sst_info *copy, struct ts_error *err);
+                       const struct sto_sst_info *info, const struct sto_floors *marks,
+                       struct sto_sst_info *copy, struct ts_error *err);
 
 #endif

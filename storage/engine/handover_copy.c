@@ -89,10 +89,12 @@ static int copy_file(struct sto_engine *e, const struct sto_handover *h, const c
 
 struct check {
     const struct sto_handover *h;
-    const char *from; /* folder of the original */
-    uint64_t from_no; /* its number */
+    const char *from;               /* folder of the original */
+    uint64_t from_no;               /* its number */
+    const struct sto_floors *marks; /* NULL = none */
     uint64_t n_rows;
     uint32_t metric, series; /* of the last row, which the store has; metric 0 = none */
+    int64_t mark_ms;         /* of that series */
     struct ts_error why;     /* the first thing that is wrong; code 0 = nothing */
 };
 
@@ -178,6 +180,35 @@ static int not_replaced(struct check *c, const struct sto_key *key, int64_t ts_m
     return TS_EINVAL;
 }
 
+/* The time before which a series has summaries in place of points. */
+static int64_t mark_of(const struct sto_floors *marks, uint32_t series)
+{
+    for (size_t i = 0; marks && i < marks->n; i++)
+        if (roaring_bitmap_contains(marks->at[i].series, series))
+            return marks->at[i].cutoff_ms;
+    return STO_MIN_TS_MS;
+}
+
+/* A point of the hour would never be in an answer. */
+static int is_summarised(struct check *c, const struct sto_key *key)
+{
+    struct ts_buf text;
+    if (c->why.code)
+        return TS_EINVAL;
+    ts_buf_init(&text, 0);
+    ts_buf_str(&text, "points of ");
+    c->h->name(c->h->arg, key->series, &text);
+    ts_buf_str(&text, " at ");
+    ts_time_print(NULL, key->hour * TS_HOUR_MS, false, &text);
+    ts_buf_str(&text, " have expired, and a summary is in their place since the import began");
+    if (!c->h->replace)
+        ts_buf_printf(&text, ": tsd import --bulk --cancel %s, and import again, which leaves them out",
+                      c->h->id);
+    (void)ts_error_set(&c->why, TS_EINVAL, "%.*s", (int)text.n, text.p);
+    ts_buf_release(&text);
+    return TS_EINVAL;
+}
+
 static int check_row(void *arg, const struct sto_key *key, const struct sto_cells *cells,
                      struct ts_error *err)
 {
@@ -191,7 +222,10 @@ static int check_row(void *arg, const struct sto_key *key, const struct sto_cell
             return bad(c, "has points of a series that this store does not have");
         c->metric = key->metric;
         c->series = key->series;
+        c->mark_ms = mark_of(c->marks, key->series);
     }
+    if (key->hour * TS_HOUR_MS < c->mark_ms)
+        return is_summarised(c, key);
     if (c->h->replace && !is_replaced(c->h->replace, key, cells, &outside_ms))
         return not_replaced(c, key, outside_ms);
     if (sto_cells_are_kept(cells) ? !are_good_versions(cells) : !is_good_row(cells))
@@ -247,9 +281,10 @@ static int check_copy(struct sto_engine *e, struct check *c, struct sto_sst_info
 }
 
 int sto_handover__copy(struct sto_engine *e, const struct sto_handover *h, const char *from,
-                       const struct sto_sst_info *info, struct sto_sst_info *copy, struct ts_error *err)
+                       const struct sto_sst_info *info, const struct sto_floors *marks,
+                       struct sto_sst_info *copy, struct ts_error *err)
 {
-    struct check c = {.h = h, .from = from, .from_no = info->file_no};
+    struct check c = {.h = h, .from = from, .from_no = info->file_no, .marks = marks};
     TS_TRY(copy_file(e, h, from, info->file_no, copy, STO_SST_KIND_POINTS, err));
     if (info->s_bytes)
         TS_TRY(copy_file(e, h, from, info->file_no, copy, STO_SST_KIND_SUMS, err));

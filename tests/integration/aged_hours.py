@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Hours for longer than points, of a running daemon: when a rule with hours= lets points expire, whole hours answer as before and nothing else does, before and
 after their points are removed, a kill, a start, a delete and a rename."""
+import os
 import time
 
 from metakit import ask, check, end, holds
@@ -58,6 +59,17 @@ def expire(d, before):
     check("and changes nothing", answers(d), before[0])
 
 
+def bulk(d, before):
+    path = d.data + ".lines"
+    with open(path, "w") as f:
+        f.write("".join("web.hits %d 5 domain=d0\n" % (NOW - 30 * HOUR + k) for k in range(7)) + "web.new %d 1 domain=d0\n" % (NOW - 30 * HOUR))
+    out = d.run("import", "--bulk", path, "--port", str(d.port), check=False)
+    os.unlink(path)
+    check("a bulk load of old points ends with 1", out.returncode, 1)
+    holds("they are counted", "7 lines were refused" in out.stderr and "1 point in" in out.stderr, out.stderr)
+    check("they change nothing", answers(d), before[0])
+
+
 def survive(d, before):
     d.kill()
     d.start()
@@ -89,6 +101,7 @@ with Daemon(workers=2, query_allow_delete="true", uid_allow_rename="true") as da
     load(daemon)
     was = (answers(daemon), answers(daemon, "web.time"))
     expire(daemon, was)
+    bulk(daemon, was)
     survive(daemon, was)
     delete(daemon)
     refused(daemon)

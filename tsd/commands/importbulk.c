@@ -11,18 +11,13 @@
 #include "tsd/commands/importbulk.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/cut.h"
-#include "base/hash.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/text.h"
@@ -36,6 +31,12 @@
 #define BULK_NICE        10 /* of parsing and sorting: the daemon's queries come first */
 #define BULK_SHOW_NS     200000000
 #define BULK_TOUCH_NS    5000000000 /* the folder is used so often, so that it does not expire */
+
+/* Which hours of a series the store takes. */
+struct bulk_first {
+    int32_t hour; /* the first one; before it there are summaries in place of points */
+    bool told;    /* a point before it was refused, which was said */
+};
 
 struct bulk_sink {
     struct tsd_import *im;
@@ -52,7 +53,9 @@ struct bulk_sink {
     size_t n_chunks, cap_chunks;
     uint64_t n_run, max_run;        /* its points; a run has about so many */
     struct sto_bulk_id *ids;        /* by number of the series in cat; owned */
+    struct bulk_first *first;       /* the same; owned */
     size_t n_ids, n_refused;        /* length; refused series among them */
+    size_t n_told;                  /* series of which points were refused because of their time */
     struct ts_buf names, answer;    /* of a request */
     size_t file, resume_file;       /* at hand; where the runs of before end: */
     uint64_t n_lines, resume_lines; /* put lines of it */
@@ -67,54 +70,6 @@ struct bulk_sink {
     _Atomic bool cancel;       /* Ctrl-C, or gone */
     _Atomic bool merging_ends; /* for the thread that shows the progress */
 };
-
-/* --- which import this is --- */
-
-/* Mix bytes into a hash that is the same in every version. */
-static uint64_t bulk_mix(uint64_t h, const void *p, size_t n)
-{
-    const uint8_t *b = p;
-    h = ts_hash_u64(h ^ n);
-    for (size_t i = 0; i < n; i++)
-        h = ts_hash_u64(h ^ b[i]) + i;
-    return h;
-}
-
-static uint64_t bulk_mix_file(uint64_t h, const char *path, bool *out_again)
-{
-    struct stat st;
-    char real[PATH_MAX];
-    if (strcmp(path, "-") == 0 || stat(path, &st) < 0 || !S_ISREG(st.st_mode) || !realpath(path, real)) {
-        *out_again = false;
-        return h;
-    }
-    uint64_t facts[] = {(uint64_t)st.st_size, (uint64_t)st.st_mtim.tv_sec, (uint64_t)st.st_mtim.tv_nsec,
-                        (uint64_t)st.st_ino};
-    return bulk_mix(bulk_mix(h, real, strlen(real)), facts, sizeof facts);
-}
-
-/* The same command with the same files gets the same id; what can't be read again gets one of its own. */
-static int bulk_identify(struct bulk_sink *s, struct ts_error *err)
-{
-    static const char *const counts[] = {"format",  "csv",  "fixed",     "delimiter", "skip",
-                                         "missing", "tag",  "time-unit", "tz",        "max-line",
-                                         "series",  "from", "to"};
-    const struct tsd_args *args = s->im->args;
-    uint64_t h = 1;
-    bool again = true;
-    for (size_t i = 0; i < args->n_words; i++)
-        h = bulk_mix_file(h, args->words[i], &again);
-    for (unsigned i = 0; i < args->n_uses; i++)
-        for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
-            if (args->uses[i].name && strcmp(args->uses[i].name, counts[k]) == 0) {
-                h = bulk_mix(h, counts[k], strlen(counts[k]));
-                h = args->uses[i].value ? bulk_mix(h, args->uses[i].value, strlen(args->uses[i].value)) : h;
-            }
-    if (!again && getrandom(&h, sizeof h, 0) != (ssize_t)sizeof h)
-        return ts_error_set(err, TS_EIO, "cannot get random numbers");
-    (void)snprintf(s->store.id, sizeof s->store.id, "%016" PRIx64, h);
-    return 0;
-}
 
 /* --- notes --- */
 
@@ -152,8 +107,9 @@ static int bulk_take_answer(struct bulk_sink *s, size_t first, size_t end, struc
     struct ts_slice rest = ts_buf_get(&s->answer);
     for (size_t id = first; id < end; id++) {
         const struct sto_series *series = sto_series_get(s->cat, (uint32_t)id);
-        int64_t metric, number;
+        int64_t metric, number, first_ms = STO_MIN_TS_MS;
         s->ids[id] = (struct sto_bulk_id){0};
+        s->first[id] = (struct bulk_first){.hour = INT32_MIN};
         if (!series)
             continue;
         struct ts_slice line = ts_slice_cut(&rest, '\n');
@@ -165,9 +121,12 @@ static int bulk_take_answer(struct bulk_sink *s, size_t first, size_t end, struc
                         (int)(line.n - 2), line.p + 2);
             }
         } else if (ts_num_parse_int(ts_slice_cut(&line, ' '), &metric, NULL) == 0 &&
-                   ts_num_parse_int(line, &number, NULL) == 0 && metric > 0 && metric <= UINT32_MAX &&
-                   number >= 0 && number < UINT32_MAX) {
+                   ts_num_parse_int(ts_slice_cut(&line, ' '), &number, NULL) == 0 &&
+                   (!line.n || ts_num_parse_int(line, &first_ms, NULL) == 0) && first_ms >= STO_MIN_TS_MS &&
+                   first_ms <= STO_MAX_TS_MS && metric > 0 && metric <= UINT32_MAX && number >= 0 &&
+                   number < UINT32_MAX) {
             s->ids[id] = (struct sto_bulk_id){(uint32_t)metric, (uint32_t)number};
+            s->first[id].hour = sto_hour(first_ms);
         } else {
             return ts_error_set(err, TS_EPARSE, "the daemon's answer about names makes no sense");
         }
@@ -185,6 +144,7 @@ static int bulk_resolve(struct bulk_sink *s, struct ts_error *err)
         return 0;
     TS_TRY(sto_catalog_sync(s->cat, false, err));
     s->ids = ts_xrealloc(s->ids, end * sizeof *s->ids);
+    s->first = ts_xrealloc(s->first, end * sizeof *s->first);
     for (size_t id = first; id < end; id++) {
         const struct sto_series *series = sto_series_get(s->cat, (uint32_t)id);
         if (series) {
@@ -227,13 +187,46 @@ static int bulk_explain(struct bulk_sink *s, int rc, struct ts_error *err)
     return rc;
 }
 
-/* Points of refused series are no points, but refused lines. */
+/* Say once of a series that points of it are refused because of their time. */
+static void bulk_tell_first(struct bulk_sink *s, uint32_t series, struct bulk_first *first)
+{
+    struct ts_buf time;
+    first->told = true;
+    if (s->n_told++ >= s->im->max_listed)
+        return;
+    ts_buf_init(&time, 0);
+    ts_time_print(NULL, first->hour * TS_HOUR_MS, false, &time);
+    tsd_progress_clear(&s->im->bar);
+    tsd_say("%.*s: points before %.*s have expired, and summaries are in their place: they are refused",
+            TS_SHOWN(sto_series_text(sto_series_get(s->cat, series)), 200), (int)time.n, time.p);
+    ts_buf_release(&time);
+}
+
+/* Leave out the points of hours that have summaries. Returns how many. */
+static uint64_t bulk_drop_summarised(struct bulk_sink *s, struct sto_bulk_chunk *c)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        struct bulk_first *first = &s->first[c->points[i].series];
+        if (c->points[i].hour >= first->hour)
+            c->points[kept++] = c->points[i];
+        else if (!first->told)
+            bulk_tell_first(s, c->points[i].series, first);
+    }
+    uint64_t n = c->n - kept;
+    c->n = kept;
+    return n;
+}
+
+/* Points of refused series, and of hours that have summaries, are no points, but refused lines. */
 static void bulk_count_refused(struct bulk_sink *s)
 {
     uint64_t n = 0;
-    for (size_t c = 0; s->n_refused && c < s->n_chunks; c++)
-        for (size_t i = 0; i < s->chunks[c].n; i++)
+    for (size_t c = 0; c < s->n_chunks; c++) {
+        n += bulk_drop_summarised(s, &s->chunks[c]);
+        for (size_t i = 0; s->n_refused && i < s->chunks[c].n; i++)
             n += s->ids[s->chunks[c].points[i].series].metric == 0;
+    }
     s->im->n_points -= n;
     s->im->n_bad += n;
     s->n_own_bad += n;
@@ -474,6 +467,7 @@ static int bulk_close(void *sink, struct ts_error *err)
     ts_free(s->ring);
     ts_free(s->chunks);
     ts_free(s->ids);
+    ts_free(s->first);
     ts_free(s);
     return rc;
 }
@@ -520,7 +514,7 @@ static int bulk_begin(struct bulk_sink *s, struct ts_error *err)
     long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
     unsigned n = n_cores < 1 ? 1 : n_cores > 64 ? 64 : (unsigned)n_cores;
     TS_TRY(bulk_memory(s->im->args, &memory, err));
-    TS_TRY(bulk_identify(s, err));
+    TS_TRY(tsd_bulk_identify(s->im->args, s->store.id, err));
     TS_TRY(tsd_bulk_store_open(&s->store, TSD_LOCAL_CREATE, err));
     TS_TRY(tsd_bulk_store_begin(&s->store, &s->place, err));
     s->touched_ns = ts_clock_mono_ns();

@@ -71,6 +71,11 @@ void tsd_bulk_block_clear(struct tsd_bulk_block *b);
 /** Release what a block owns. */
 void tsd_bulk_block_release(struct tsd_bulk_block *b);
 
+/* --- importbulk_id.c --- */
+
+/** The id of a bulk load: the same command with the same files gets the same one; what can't be read again gets one of its own. TS_EIO. */
+int tsd_bulk_identify(const struct tsd_args *args, char out_id[STO_BULK_ID_CHARS + 1], struct ts_error *err);
+
 /* --- importbulk_store.c: the store that gets the files --- */
 
 struct tsd_bulk_store {

@@ -177,10 +177,10 @@ static void store_replaced(const struct tsd_bulk_store *s, struct ts_buf *path)
     }
 }
 
-/* Is the store handing over the files of another command? */
+/* Is the store handing over the files of another command, or were summaries made meanwhile? */
 static bool store_is_busy(const struct tsd_client_reply *reply, const struct ts_error *err)
 {
-    return reply->status == 503 && strstr(err->text, "another hand-over") != NULL;
+    return reply->status == 503 && strstr(err->text, "try again") != NULL;
 }
 
 int tsd_bulk_store_take(struct tsd_bulk_store *s, const struct sto_bulk_sum *sum, uint64_t *out_deleted,

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/cut.h"
+#include "storage/aged.h"
 #include "storage/versioned.h"
 #include "tsd/ingest/ingest.h"
 
@@ -103,6 +104,15 @@ static int one(struct names *n, struct ts_slice line, const struct sto_series **
     return resolve(n, line, metric.n, out);
 }
 
+static void answer(struct sto_store *st, const struct sto_series *s, struct ts_buf *out)
+{
+    int64_t from_ms = sto_aged_mark_ms(st, s->id);
+    ts_buf_printf(out, "%" PRIu32 " %" PRIu32, s->metric, s->id);
+    if (from_ms > STO_MIN_TS_MS)
+        ts_buf_printf(out, " %" PRId64, from_ms);
+    ts_buf_char(out, '\n');
+}
+
 int tsd_bulk_names(struct sto_store *st, const struct tsd_rules *rules, struct ts_slice lines,
                    struct ts_buf *out, struct ts_error *err)
 {
@@ -116,7 +126,7 @@ int tsd_bulk_names(struct sto_store *st, const struct tsd_rules *rules, struct t
         unsigned reading = sto_catalog_read_begin(cat);
         int one_rc = one(&n, ts_slice_cut(&lines, '\n'), &s);
         if (one_rc == 0)
-            ts_buf_printf(out, "%" PRIu32 " %" PRIu32 "\n", s->metric, s->id);
+            answer(st, s, out);
         sto_catalog_read_end(cat, reading);
         if (one_rc == TS_EBUSY)
             rc = ts_error_set(err, TS_EBUSY, "series are being forgotten: try again");

@@ -77,6 +77,21 @@ typedef int (*sto_reclog_emit_fn)(void *arg, struct sto_reclog *fresh, struct ts
  *         synced after the rename (TS_EIO)
  */
 int sto_reclog_rewrite(struct sto_reclog *log, sto_reclog_emit_fn emit, void *arg, struct ts_error *err);
+/* What replaces the contents of a log, and who decides about it. */
+struct sto_reclog_replacement {
+    sto_reclog_emit_fn emit; /* adds the records */
+    void *arg;               /* of emit */
+    bool (*may)(
+        void *
+            arg); /* NULL, or called when they are on disk under another name; false: the log stays as it is */
+    void *may_arg; /* of may */
+};
+/** The same, if may() allows it. Whatever takes long on a slow disk has been done before, but for the sync of the folder. The copy of the log is given up until
+ * sto_reclog_renew_copy. Errors as sto_reclog_rewrite; TS_EBUSY: may() has returned false. */
+int sto_reclog_replace(struct sto_reclog *log, const struct sto_reclog_replacement *with,
+                       struct ts_error *err);
+/** Make the copy of a log anew if there is none at present. An error is logged and has no other effect. Blocks: one fdatasync. */
+void sto_reclog_renew_copy(struct sto_reclog *log);
 
 /* The same in three steps. The long one needs no lock of the log: records may be added and flushed meanwhile,
  * and follow those of emit; emit may produce some of them too. Only one rewriting may run at a time, and no

@@ -197,17 +197,27 @@ void sto_reclog__copy_cut(struct sto_reclog *log)
         c->end_off = log->synced_off;
 }
 
+void sto_reclog__copy_drop(struct sto_reclog *log)
+{
+    if (log->copy.file)
+        (void)log->fs->close(log->copy.file, NULL);
+    log->copy.file = NULL;
+}
+
 void sto_reclog__copy_renew(struct sto_reclog *log)
 {
-    struct sto_reclog__copy *c = &log->copy;
     struct ts_error err = {0};
-    if (!c->wanted)
+    if (!log->copy.wanted)
         return;
-    if (c->file)
-        (void)log->fs->close(c->file, NULL);
-    c->file = NULL;
+    sto_reclog__copy_drop(log);
     if (renew(log, &err) < 0)
         give_up(log, &err);
+}
+
+void sto_reclog_renew_copy(struct sto_reclog *log)
+{
+    if (!log->copy.file && !log->read_only)
+        sto_reclog__copy_renew(log);
 }
 
 /* Open the copy if its bytes equal those of the log. */

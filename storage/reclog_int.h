@@ -95,6 +95,8 @@ void sto_reclog__copy_append(struct sto_reclog *log, const void *p, size_t n);
 /** A sync of the log has failed: remove from the copy the bytes that may not be on disk, so that the next
  * opening sees that the files differ. */
 void sto_reclog__copy_cut(struct sto_reclog *log);
+/** Close the copy after the file of the log was replaced: it is that of the former one until it is made again. */
+void sto_reclog__copy_drop(struct sto_reclog *log);
 /** Make a new copy after the file of the log was replaced. */
 void sto_reclog__copy_renew(struct sto_reclog *log);
 /** Sync and close the copy. */

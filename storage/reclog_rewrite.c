@@ -59,7 +59,7 @@ static void drop_fresh(struct sto_reclog *fresh)
     (void)sto_reclog__free(fresh, NULL);
 }
 
-/* The new file, written and synced, becomes the log. fresh is freed also on error. */
+/* The new file, written and synced, becomes the log; its copy is that of the former one. fresh is freed also on error. */
 static int put_in_place(struct sto_reclog *log, struct sto_reclog *fresh, struct ts_error *err)
 {
     int rc = log->fs->rename(log->fs, fresh->path, log->path, err);
@@ -78,10 +78,8 @@ static int put_in_place(struct sto_reclog *log, struct sto_reclog *fresh, struct
     (void)sto_reclog__free(fresh, NULL);
     struct ts_error why = {0};
     rc = sto_reclog__take_over(log, file, &why);
-    if (rc == 0) {
-        sto_reclog__copy_renew(log);
+    if (rc == 0)
         return 0;
-    }
     why.code = TS_EIO;
     sto_reclog__break(log,
                       &why); /* a power cut may restore the old file, without records added from now on */
@@ -90,15 +88,28 @@ static int put_in_place(struct sto_reclog *log, struct sto_reclog *fresh, struct
     return TS_EIO;
 }
 
-int sto_reclog_rewrite(struct sto_reclog *log, sto_reclog_emit_fn emit, void *arg, struct ts_error *err)
+int sto_reclog_replace(struct sto_reclog *log, const struct sto_reclog_replacement *with,
+                       struct ts_error *err)
 {
     TS_TRY(may_write(log, err));
     struct sto_reclog *fresh = fresh_new(log);
-    int rc = write_fresh(fresh, emit, arg, err);
-    if (rc == 0)
-        return put_in_place(log, fresh, err);
-    drop_fresh(fresh);
-    return rc;
+    int rc = write_fresh(fresh, with->emit, with->arg, err);
+    if (rc == 0 && with->may && !with->may(with->may_arg))
+        rc = ts_error_set(err, TS_EBUSY, "%s is not replaced", log->path);
+    if (rc < 0) {
+        drop_fresh(fresh);
+        return rc;
+    }
+    TS_TRY(put_in_place(log, fresh, err));
+    sto_reclog__copy_drop(log);
+    return 0;
+}
+
+int sto_reclog_rewrite(struct sto_reclog *log, sto_reclog_emit_fn emit, void *arg, struct ts_error *err)
+{
+    TS_TRY(sto_reclog_replace(log, &(struct sto_reclog_replacement){.emit = emit, .arg = arg}, err));
+    sto_reclog_renew_copy(log);
+    return 0;
 }
 
 /* --- in three steps --- */
@@ -153,10 +164,13 @@ int sto_reclog_rewrite_finish(struct sto_reclog *log, struct sto_reclog_rewrite 
     if (rc == 0)
         rc = sto_reclog_flush(fresh, true, err);
     ts_free(rw);
-    if (rc == 0)
-        return put_in_place(log, fresh, err);
-    drop_fresh(fresh);
-    return rc;
+    if (rc < 0) {
+        drop_fresh(fresh);
+        return rc;
+    }
+    TS_TRY(put_in_place(log, fresh, err));
+    sto_reclog__copy_renew(log);
+    return 0;
 }
 
 void sto_reclog_rewrite_abort(struct sto_reclog_rewrite *rw)

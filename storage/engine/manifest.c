@@ -383,15 +383,21 @@ static int emit_state(void *arg, struct sto_reclog *fresh, struct ts_error *err)
     return add_record(fresh, &b, err);
 }
 
-/* Replace the log by one record of the state s. */
-static int rewrite(struct sto_manifest *m, struct sto_manifest_state *s, struct ts_error *err)
+/* The log has been replaced by one record. */
+static void rewritten(struct sto_manifest *m)
 {
-    TS_TRY(sto_reclog_rewrite(m->log, emit_state, s, err));
     m->stale = false;
     m->version = MANIFEST_VERSION;
     m->rewrite_bytes = sto_reclog_bytes(m->log) * REWRITE_DEAD;
     if (m->rewrite_bytes < m->rewrite_min_bytes)
         m->rewrite_bytes = m->rewrite_min_bytes;
+}
+
+/* Replace the log by one record of the state s. */
+static int rewrite(struct sto_manifest *m, struct sto_manifest_state *s, struct ts_error *err)
+{
+    TS_TRY(sto_reclog_rewrite(m->log, emit_state, s, err));
+    rewritten(m);
     return 0;
 }
 
@@ -464,25 +470,36 @@ int sto_manifest_apply(struct sto_manifest *m, const struct sto_manifest_edit *e
     return 0;
 }
 
-int sto_manifest_set_shards(struct sto_manifest *m, uint32_t n_shards, struct ts_slice once,
+int sto_manifest_set_shards(struct sto_manifest *m, const struct sto_manifest_shards *to,
                             struct ts_error *err)
 {
-    const struct sto_manifest_edit edit = {.once = once};
+    const struct sto_manifest_edit edit = {.once = to->once};
     struct sto_manifest_state next;
     if (m->read_only)
         return sto_read_only_refuse(NULL, err);
     TS_TRY(next_state(&m->state, &edit, TS_EINVAL, &next, err));
-    next.n_shards = n_shards;
-    if (!once.n) {
+    next.n_shards = to->n;
+    if (!to->once.n) {
         ts_free((char *)next.once.p);
         next.once = (struct ts_slice){NULL, 0};
     }
-    int rc = rewrite(m, &next, err);
-    if (rc < 0)
+    const struct sto_reclog_replacement with = {
+        .emit = emit_state, .arg = &next, .may = to->may, .may_arg = to->arg};
+    int rc = sto_reclog_replace(m->log, &with, err);
+    if (rc < 0) {
         free_state(&next);
-    else
-        replace_state(m, &next);
-    return rc;
+        return rc;
+    }
+    rewritten(m);
+    replace_state(m, &next);
+    if (!to->may)
+        sto_manifest_renew_copy(m);
+    return 0;
+}
+
+void sto_manifest_renew_copy(struct sto_manifest *m)
+{
+    sto_reclog_renew_copy(m->log);
 }
 
 /* --- open and close --- */

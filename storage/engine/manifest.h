@@ -98,9 +98,21 @@ const struct sto_sst_info *sto_manifest_file(const struct sto_manifest_state *st
  */
 int sto_manifest_apply(struct sto_manifest *m, const struct sto_manifest_edit *edit, struct ts_error *err);
 
-/** Change the number of shards and the ids of clients (empty: there are none) at once, by writing the whole manifest anew. Errors as
- * sto_manifest_apply; on error the state is unchanged, but the disk may have the change. */
-int sto_manifest_set_shards(struct sto_manifest *m, uint32_t n_shards, struct ts_slice once,
+/* Another number of shards. */
+struct sto_manifest_shards {
+    uint32_t n;           /* shards */
+    struct ts_slice once; /* the ids of clients (empty: there are none); borrowed */
+    bool (*may)(
+        void *
+            arg); /* NULL, or asked when only the name of the new manifest and the sync of its folder are missing; false: it is not to be */
+    void *arg;    /* of may */
+};
+/** Change the number of shards and the ids of clients at once, by writing the whole manifest anew. With `may`, the copy of the manifest is missing until
+ * sto_manifest_renew_copy. Errors as sto_manifest_apply; TS_EBUSY: may() has returned false, and the disk has nothing of the change. After other errors the
+ * state is unchanged, but the disk may have the change if may() was asked, or is NULL. */
+int sto_manifest_set_shards(struct sto_manifest *m, const struct sto_manifest_shards *to,
                             struct ts_error *err);
+/** Make the copy of the manifest anew if there is none. Errors are logged. Blocks: one fdatasync. */
+void sto_manifest_renew_copy(struct sto_manifest *m);
 
 #endif

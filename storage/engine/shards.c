@@ -119,7 +119,10 @@ struct change {
     struct sto_once **made; /* tables of ids for the wanted number; owned */
     struct ts_buf ids;      /* the same as the manifest has them */
     const char *why;        /* why it has to wait; static */
-    int64_t stopped_ms;     /* for which writers were stopped */
+    bool in_doubt;          /* the manifest may have the wanted number */
+    int64_t
+        began_again_ns; /* monotonic time at which they were stopped for the second time; 0 = they were not */
+    int64_t stopped_ms; /* for which writers were stopped */
 };
 
 static int waits(struct change *c, const char *why, struct ts_error *err)
@@ -147,13 +150,21 @@ static int make_tables(struct change *c, struct ts_error *err)
     return 0;
 }
 
-/* The manifest has a number and its tables from now on. Errors of the manifest: it has those or the former ones. */
-static int write_manifest(struct sto_engine *e, uint32_t n_shards, struct ts_slice ids, struct ts_error *err)
+/* The manifest has a number and its tables from now on. Errors of sto_manifest_set_shards. */
+static int write_manifest(struct sto_engine *e, const struct sto_manifest_shards *to, struct ts_error *err)
 {
     pthread_mutex_lock(&e->files_mu);
-    int rc = sto_manifest_set_shards(e->manifest, n_shards, ids, err);
+    int rc = sto_manifest_set_shards(e->manifest, to, err);
     pthread_mutex_unlock(&e->files_mu);
     return rc;
+}
+
+/* The copy of the manifest, which the change has left behind. */
+static void renew_copy(struct sto_engine *e)
+{
+    pthread_mutex_lock(&e->files_mu);
+    sto_manifest_renew_copy(e->manifest);
+    pthread_mutex_unlock(&e->files_mu);
 }
 
 /* The store has the number that was wanted. */
@@ -197,7 +208,10 @@ int sto_shards__close(struct sto_engine *e, struct ts_error *err)
     struct ts_error why = {0};
     if (c.wanted == c.was || !e->once)
         return 0;
-    int rc = make_tables(&c, &why) == 0 ? write_manifest(e, c.wanted, ts_buf_get(&c.ids), err) : 0;
+    int rc = make_tables(&c, &why);
+    rc = rc == 0 ? write_manifest(e, &(struct sto_manifest_shards){.n = c.wanted, .once = ts_buf_get(&c.ids)},
+                                  err)
+                 : 0;
     report(&c);
     if (rc == 0 && !c.why) {
         drop_wish(e, c.wanted);
@@ -227,8 +241,9 @@ int sto_shards__settle(struct sto_engine *e, struct ts_error *err)
     if (!atomic_load_explicit(&e->shards_doubt, memory_order_relaxed))
         return 0;
     /* the tables as of what is in files; no part of a sequence was put since */
-    TS_TRY(write_manifest(e, sto_engine__n_shards(e), (struct ts_slice){e->once_frozen, e->once_frozen_bytes},
-                          err));
+    const struct sto_manifest_shards to = {.n = sto_engine__n_shards(e),
+                                           .once = {e->once_frozen, e->once_frozen_bytes}};
+    TS_TRY(write_manifest(e, &to, err));
     atomic_store_explicit(&e->shards_doubt, false, memory_order_relaxed);
     return 0;
 }
@@ -243,15 +258,31 @@ static int begin(struct change *c, struct ts_error *err)
     return rc;
 }
 
-/* One edit of the manifest changes the number and the tables. If it takes too long, owners go on with the former number, and the edit is undone. */
+/* The new manifest is on disk but for its name. From here on the store may have the wanted number after a crash, unless writers have gone on and may have put parts. */
+static bool may_replace(void *arg)
+{
+    struct change *c = arg;
+    if (!sto_stop__hold(c->e))
+        return false;
+    atomic_store_explicit(&c->e->shards_doubt, true, memory_order_relaxed);
+    c->in_doubt = true;
+    sto_stop__let(c->e);
+    return true;
+}
+
+/* One edit of the manifest changes the number and the tables. If the sync of its folder takes too long, owners go on with the former number, and the edit is undone. */
 static int commit(struct change *c, struct ts_error *err)
 {
     struct sto_engine *e = c->e;
     if (!sto_stop__hold(e))
         return waits(c, wait_slow, err);
-    atomic_store_explicit(&e->shards_doubt, true, memory_order_relaxed);
     sto_stop__let(e);
-    int rc = write_manifest(e, c->wanted, ts_buf_get(&c->ids), err);
+    int rc = write_manifest(e,
+                            &(struct sto_manifest_shards){
+                                .n = c->wanted, .once = ts_buf_get(&c->ids), .may = may_replace, .arg = c},
+                            err);
+    if (!c->in_doubt)
+        return rc == TS_EBUSY ? waits(c, wait_slow, err) : rc;
     if (rc == 0 && sto_stop__hold(e)) {
         install(c);
         atomic_store_explicit(&e->shards_doubt, false, memory_order_relaxed);
@@ -307,6 +338,8 @@ static int stop_and_change(struct change *c, bool check, struct ts_error *err)
     }
     c->stopped_ms += began_ns == INT64_MAX ? 0 : stop_ms(e, began_ns);
     sto_flush__end_ahead(e);
+    if (c->in_doubt)
+        renew_copy(e);
     pthread_mutex_unlock(&e->flush_mu);
     sto_flush__drop_logs(e, gen);
     release(c);

@@ -132,11 +132,16 @@ static int add_rule(struct pass *p, size_t rule, roaring_bitmap_t *series, struc
     const struct sto_floors *aged = sto_keep_aged(p->keep);
     int64_t keep_ms = sto_keep_rule_ms(p->keep, rule);
     int64_t step_ms = keep_ms >= LONG_MS ? TS_DAY_MS : TS_HOUR_MS;
-    if (p->before_ms < STO_MIN_TS_MS + keep_ms)
-        return 0;
-    int64_t to_ms = ts_floor_div(p->before_ms - keep_ms, step_ms) * step_ms;
-    if (has_days(p, sto_series_get(p->st->catalog, roaring_bitmap_minimum(series))))
+    bool days = has_days(p, sto_series_get(p->st->catalog, roaring_bitmap_minimum(series)));
+    int64_t to_ms = p->before_ms < STO_MIN_TS_MS + keep_ms
+                        ? STO_MIN_TS_MS
+                        : ts_floor_div(p->before_ms - keep_ms, step_ms) * step_ms;
+    if (days && to_ms > STO_MIN_TS_MS)
         to_ms = sto_age_days_floor(to_ms);
+    if (!days && to_ms < sto_keep_least_points_ms(p->keep)) /* these go first, and rows of hours do not */
+        to_ms = sto_keep_least_points_ms(p->keep);
+    if (to_ms <= STO_MIN_TS_MS)
+        return 0;
     for (size_t i = 0; aged && i < aged->n && !roaring_bitmap_is_empty(series); i++) {
         size_t n = p->n_todo;
         TS_TRY(
@@ -487,7 +492,7 @@ static void report(struct pass *p, int rc, const struct ts_error *why)
                        why->text);
 }
 
-void sto_age__pass(struct sto_store *st, int64_t before_ms)
+int sto_age__pass(struct sto_store *st, int64_t before_ms)
 {
     struct sto_age *a = &st->age;
     struct pass p = {.st = st,
@@ -498,16 +503,18 @@ void sto_age__pass(struct sto_store *st, int64_t before_ms)
     struct ts_error why = {0};
     if (!sto_keep_ages(p.keep) || (p.keep == a->keep && sto_hour(before_ms) == a->hour)) {
         sto_keep_unref(p.keep);
-        return;
+        return 1;
     }
     int rc = run(&p, &why);
-    if (is_complete(&p, rc)) {
+    bool complete = is_complete(&p, rc);
+    if (complete) {
         sto_keep_unref(a->keep);
         a->keep = sto_keep_ref(p.keep);
         a->hour = sto_hour(before_ms);
     }
     report(&p, rc, &why);
     release(&p);
+    return complete ? 1 : rc < 0 ? rc : 0;
 }
 
 void sto_age__stats(const struct sto_store *st, void (*each)(void *arg, const char *name, uint64_t value),

@@ -46,8 +46,9 @@ struct sto_age {
 /** Read DIR/AGED when the store opens. What is damaged is logged, and found again by the first pass. TS_EVERSION, TS_EIO, TS_ENOMEM. */
 int sto_age__open(struct sto_store *st, struct ts_error *err);
 void sto_age__close(struct sto_store *st);
-/** Make summaries of what has expired at before_ms, if it is time. Errors are logged, and nothing is removed then. Blocks. */
-void sto_age__pass(struct sto_store *st, int64_t before_ms);
+/** Make summaries of what has expired at before_ms, or is cut off by the limit of bytes, if it is time. 1: there is nothing left to do; 0: another pass goes on.
+ * Errors are logged and returned, and nothing is removed then. Blocks. */
+int sto_age__pass(struct sto_store *st, int64_t before_ms);
 /** Report counters. Any thread. */
 void sto_age__stats(const struct sto_store *st, void (*each)(void *arg, const char *name, uint64_t value),
                     void *arg);

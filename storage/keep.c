@@ -1,9 +1,9 @@
 /*
  * keep.c - durations of rules and the table of the rules of series.
  *
- * The table has a page of bytes for each 65,536 numbers of series that were looked up: the rule + 1, or 0.
+ * The table has a page of two bytes for each of 65,536 numbers of series that were looked up: the rule + 1, with STO_KEEP_SUMMARY, or 0.
  *
- * Threads    keep.h; bytes and pages are set once, by whoever looks first
+ * Threads    keep.h; entries and pages are set once, by whoever looks first
  */
 #include "storage/keep.h"
 
@@ -15,18 +15,18 @@
 #define PAGE_BITS 16
 #define PAGE_IDS  (1u << PAGE_BITS)
 #define N_PAGES   (STO_FOREIGN >> PAGE_BITS)
-_Static_assert(STO_KEEP_RULES + 2 <= UINT8_MAX, "a byte holds a rule, the rest, and 0");
+_Static_assert(STO_KEEP_RULES + 2 <= STO_KEEP_SUMMARY, "an entry holds a rule, the rest, and 0");
 
 struct sto_keep {
     atomic_uint refs;
-    struct sto_keep_opts opts;         /* points_ms: owned */
-    int64_t *points_ms;                /* n_rules + 1: the last one is the rest; owned */
-    int64_t *hours_ms;                 /* the same of whole hours; owned */
-    int64_t *days_ms;                  /* and of whole days; owned */
-    bool ages;                         /* a rule keeps hours longer than points */
-    int64_t top_mark_ms;               /* the highest mark; STO_MIN_TS_MS = there is none */
-    int64_t longest_ms, shortest_ms;   /* of all */
-    _Atomic(_Atomic uint8_t *) *pages; /* N_PAGES; NULL if there are no rules; owned */
+    struct sto_keep_opts opts;          /* points_ms: owned */
+    int64_t *points_ms;                 /* n_rules + 1: the last one is the rest; owned */
+    int64_t *hours_ms;                  /* the same of whole hours; owned */
+    int64_t *days_ms;                   /* and of whole days; owned */
+    bool ages;                          /* a rule keeps hours longer than points */
+    int64_t top_mark_ms;                /* the highest mark; STO_MIN_TS_MS = there is none */
+    int64_t longest_ms, shortest_ms;    /* of all */
+    _Atomic(_Atomic uint16_t *) *pages; /* N_PAGES; NULL if all series are alike; owned */
 };
 
 static int64_t or_longer(const int64_t *rules_ms, size_t rule, int64_t ms)
@@ -60,7 +60,9 @@ struct sto_keep *sto_keep_new(const struct sto_keep_opts *opts)
         k->shortest_ms = ms < k->shortest_ms ? ms : k->shortest_ms;
     }
     k->opts.points_ms = k->opts.hours_ms = k->opts.days_ms = NULL;
-    if (opts->n_rules)
+    if (k->opts.least_points_ms < k->opts.least_ms)
+        k->opts.least_points_ms = k->opts.least_ms;
+    if (opts->n_rules || k->opts.least_points_ms > k->opts.least_ms)
         k->pages = ts_xcalloc(N_PAGES, sizeof *k->pages);
     return k;
 }
@@ -89,33 +91,61 @@ void sto_keep_unref(struct sto_keep *k)
 }
 
 /* The page of a number; made if it is not there. */
-static _Atomic uint8_t *page_of(struct sto_keep *k, uint32_t series)
+static _Atomic uint16_t *page_of(struct sto_keep *k, uint32_t series)
 {
-    _Atomic(_Atomic uint8_t *) *at = &k->pages[series >> PAGE_BITS];
-    _Atomic uint8_t *page = atomic_load_explicit(at, memory_order_acquire); /* partner: the exchange below */
+    _Atomic(_Atomic uint16_t *) *at = &k->pages[series >> PAGE_BITS];
+    _Atomic uint16_t *page = atomic_load_explicit(at, memory_order_acquire); /* partner: the exchange below */
     if (page)
         return page;
-    _Atomic uint8_t *made = ts_xcalloc(PAGE_IDS, sizeof *made);
+    _Atomic uint16_t *made = ts_xcalloc(PAGE_IDS, sizeof *made);
     if (atomic_compare_exchange_strong_explicit(at, &page, made, memory_order_acq_rel, memory_order_acquire))
         return made;
     ts_free((void *)made);
     return page;
 }
 
-int sto_keep_rule(struct sto_keep *k, uint32_t series)
+/* As sto_keep_match_fn. */
+static int look_up(struct sto_keep *k, uint32_t series)
 {
     if (!k->pages)
         return 0;
     if (series >= STO_FOREIGN)
         return -1;
-    _Atomic uint8_t *known = page_of(k, series) + (series & (PAGE_IDS - 1));
+    _Atomic uint16_t *known = page_of(k, series) + (series & (PAGE_IDS - 1));
     int rule = atomic_load_explicit(known, memory_order_relaxed); /* whoever sets it sets the same */
     if (rule)
         return rule - 1;
     rule = k->opts.match(k->opts.arg, series);
     if (rule >= 0)
-        atomic_store_explicit(known, (uint8_t)(rule + 1), memory_order_relaxed);
+        atomic_store_explicit(known, (uint16_t)(rule + 1), memory_order_relaxed);
     return rule;
+}
+
+static int rule_in(int found)
+{
+    return found < 0 ? found : found & ~STO_KEEP_SUMMARY;
+}
+
+int sto_keep_rule(struct sto_keep *k, uint32_t series)
+{
+    return rule_in(look_up(k, series));
+}
+
+/* The limit of bytes for what was looked up. */
+static int64_t least_of(const struct sto_keep *k, int found)
+{
+    return found < 0 || found & STO_KEEP_SUMMARY ? k->opts.least_ms : k->opts.least_points_ms;
+}
+
+bool sto_keep_is_summary(struct sto_keep *k, uint32_t series)
+{
+    int found = k->opts.least_points_ms > k->opts.least_ms ? look_up(k, series) : -1;
+    return found >= 0 && found & STO_KEEP_SUMMARY;
+}
+
+bool sto_keep_by_series(const struct sto_keep *k)
+{
+    return k->opts.n_rules || sto_keep_ages(k) || k->opts.least_points_ms > k->opts.least_ms;
 }
 
 int64_t sto_keep_rule_ms(const struct sto_keep *k, size_t rule)
@@ -182,8 +212,9 @@ static int64_t from_ms(const struct sto_keep *k, int64_t keep_ms, int64_t now_ms
 
 int64_t sto_keep_from_ms(struct sto_keep *k, uint32_t series, int64_t now_ms)
 {
-    int rule = sto_keep_rule(k, series);
+    int found = look_up(k, series), rule = rule_in(found);
     int64_t ms = rule < 0 ? k->opts.least_ms : from_ms(k, k->points_ms[rule], now_ms);
+    ms = later(ms, least_of(k, found));
     /* a mark is behind what has expired, unless a rule keeps points longer now, or the clock was set back */
     return k->top_mark_ms > ms ? later(ms, sto_keep_aged_to_ms(k, series)) : ms;
 }
@@ -217,7 +248,7 @@ int64_t sto_keep_any_ms(struct sto_keep *k, const struct sto_series *const *seri
 
 int64_t sto_keep_names_from_ms(struct sto_keep *k, const struct sto_remote_series *names, int64_t now_ms)
 {
-    int rule = k->pages ? k->opts.match_names(k->opts.arg, names) : 0;
+    int rule = k->opts.n_rules ? k->opts.match_names(k->opts.arg, names) : 0;
     return rule < 0 ? k->opts.least_ms : from_ms(k, k->points_ms[rule], now_ms);
 }
 
@@ -228,7 +259,7 @@ int64_t sto_keep_first_ms(const struct sto_keep *k, int64_t now_ms)
 
 int64_t sto_keep_all_ms(const struct sto_keep *k, int64_t now_ms)
 {
-    return later(from_ms(k, k->shortest_ms, now_ms), k->top_mark_ms);
+    return later(from_ms(k, k->shortest_ms, now_ms), later(k->top_mark_ms, k->opts.least_points_ms));
 }
 
 bool sto_keep_expires(const struct sto_keep *k)
@@ -239,4 +270,9 @@ bool sto_keep_expires(const struct sto_keep *k)
 int64_t sto_keep_least_ms(const struct sto_keep *k)
 {
     return k->opts.least_ms;
+}
+
+int64_t sto_keep_least_points_ms(const struct sto_keep *k)
+{
+    return k->opts.least_points_ms;
 }

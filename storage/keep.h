@@ -9,11 +9,13 @@
  *   put        no point before it is taken (tsd/ingest/ingest.h)
  *   removal    engine/expire.h, which turns rules into floors (floors.h)
  *
+ * The limit of bytes cuts off points before a time, and summaries before an earlier one (quota.h).
+ *
  * A rule may keep the summaries of hours longer than the points (aged.h). Up to which time there are such summaries of a series is its mark; points
  * before it are gone, whatever the rules say now, so nothing before it is taken or shown as a point.
  *
  * Threads    any
- * Cost       the rule of a series: O(1), a byte for each series; the first time a comparison of its names with each rule
+ * Cost       the rule of a series: O(1), two bytes for each series; the first time a comparison of its names with each rule
  * Not here   patterns and texts of rules (retain.h)
  */
 #ifndef STORAGE_KEEP_H
@@ -23,13 +25,14 @@
 
 #define STO_KEEP_RULES   200       /* most rules */
 #define STO_KEEP_FOREVER INT64_MAX /* a duration: nothing expires */
+#define STO_KEEP_SUMMARY 0x4000    /* added to the rule of a series: it has summaries, not points (aged.h) */
 
 struct sto_keep;
 struct sto_floors;        /* storage/floors.h */
 struct sto_remote_series; /* storage/remote.h */
 
-/* Rule of a series: the index of the first one that matches it, n_rules if none does; < 0: the series is not known (any more). Called by
- * any thread. */
+/* Rule of a series: the index of the first one that matches it, n_rules if none does, plus STO_KEEP_SUMMARY if it has summaries; < 0: the series is
+ * not known (any more). Called by any thread. */
 typedef int (*sto_keep_match_fn)(void *arg, uint32_t series);
 /* The same of a series that only a remote store has, by its names. */
 typedef int (*sto_keep_names_fn)(void *arg, const struct sto_remote_series *names);
@@ -57,9 +60,11 @@ struct sto_keep_opts {
     size_t n_rules;  /* at most STO_KEEP_RULES */
     int64_t rest_ms; /* the same of series that no rule matches */
     int64_t
-        least_ms; /* points before this time are not kept, whatever rules say (quota.h); STO_MIN_TS_MS = none */
-    sto_keep_match_fn match;       /* NULL if n_rules is 0 */
-    sto_keep_names_fn match_names; /* the same */
+        least_ms; /* nothing before this time is kept, whatever rules say (quota.h); STO_MIN_TS_MS = no such time */
+    int64_t
+        least_points_ms; /* the same of all but summaries; counts as least_ms if it is earlier, as 0 is not: set it */
+    sto_keep_match_fn match;       /* NULL if n_rules is 0 and least_points_ms is least_ms */
+    sto_keep_names_fn match_names; /* NULL if n_rules is 0 */
     void (*release)(void *arg);    /* called with arg when the last reference is given back; may be NULL */
     void *arg;                     /* first argument of both */
 };
@@ -70,8 +75,12 @@ struct sto_keep *sto_keep_ref(struct sto_keep *k);
 /** Give a reference back; NULL is ignored. */
 void sto_keep_unref(struct sto_keep *k);
 
-/** Rule of a series, as sto_keep_match_fn; of a foreign one (STO_FOREIGN): < 0. */
+/** Rule of a series, as sto_keep_match_fn, without STO_KEEP_SUMMARY; of a foreign one (STO_FOREIGN): < 0. */
 int sto_keep_rule(struct sto_keep *k, uint32_t series);
+/** Does a series have summaries? Only asked where least_points_ms is later than least_ms: false if it is not. */
+bool sto_keep_is_summary(struct sto_keep *k, uint32_t series);
+/** Are some series kept longer than others? If not, sto_keep_first_ms is true of all. */
+bool sto_keep_by_series(const struct sto_keep *k);
 /** For how long the points of a rule are kept, ms; n_rules: of the rest. */
 int64_t sto_keep_rule_ms(const struct sto_keep *k, size_t rule);
 /** Number of rules. */
@@ -105,8 +114,10 @@ int64_t sto_keep_first_ms(const struct sto_keep *k, int64_t now_ms);
 int64_t sto_keep_all_ms(const struct sto_keep *k, int64_t now_ms);
 /** Does the clock let anything expire? */
 bool sto_keep_expires(const struct sto_keep *k);
-/** Points before this time, ms, are not kept because of the limit of bytes; STO_MIN_TS_MS: there is no such time. All functions above that
+/** Nothing before this time, ms, is kept because of the limit of bytes; STO_MIN_TS_MS: there is no such time. All functions above that
  * return times look at it. */
 int64_t sto_keep_least_ms(const struct sto_keep *k);
+/** The same of points, that is, of all but summaries; at least sto_keep_least_ms. */
+int64_t sto_keep_least_points_ms(const struct sto_keep *k);
 
 #endif

@@ -39,7 +39,8 @@ int sto_max_bytes(struct sto_store *st, const struct sto_max_bytes_call *call, s
     bool changes = call->what != STO_MAX_BYTES_LIST, sets = call->what == STO_MAX_BYTES_SET;
     *out = (struct sto_max_bytes){.max_bytes = sto_quota_max_bytes(&st->quota),
                                   .is_set = sto_quota_is_set(&st->quota),
-                                  .cutoff_ms = sto_quota_cutoff_ms(&st->quota),
+                                  .cutoff_ms = sto_quota_points_ms(&st->quota),
+                                  .summaries_ms = sto_quota_cutoff_ms(&st->quota),
                                   .next_ms = STO_MIN_TS_MS};
     if (changes && !call->dry_run && st->opts.read_only)
         return sto_read_only_refuse(&st->read_only_why, err);
@@ -59,6 +60,7 @@ int sto_max_bytes(struct sto_store *st, const struct sto_max_bytes_call *call, s
     out->bytes = does.bytes;
     out->fixed_bytes = does.fixed_bytes;
     out->cutoff_ms = does.cutoff_ms;
+    out->summaries_ms = does.summaries_ms;
     out->pending_bytes = does.pending_bytes;
     out->next_ms = does.next_ms;
     out->freed_bytes = does.freed_bytes;

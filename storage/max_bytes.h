@@ -31,9 +31,10 @@ struct sto_max_bytes_call {
 
 /* The limit afterwards, and what it does. */
 struct sto_max_bytes {
-    uint64_t max_bytes; /* in force; 0 = no limit */
-    bool is_set;        /* by a command, not by the configuration */
-    int64_t cutoff_ms;  /* points before it are not shown any more; STO_MIN_TS_MS: none are gone */
+    uint64_t max_bytes;   /* in force; 0 = no limit */
+    bool is_set;          /* by a command, not by the configuration */
+    int64_t cutoff_ms;    /* points before it are not shown any more; STO_MIN_TS_MS: none are gone */
+    int64_t summaries_ms; /* the same of summaries of hours and days; at most cutoff_ms */
     /* with explain, else 0: */
     uint64_t bytes;         /* what the store has on the disk, without what is being written */
     uint64_t fixed_bytes;   /* what of that cannot be removed: logs, names */

@@ -115,16 +115,18 @@ static size_t count(const struct sto_retain_rules *r)
     return n;
 }
 
-/* The rule of struct sto_keep of a series that the i-th rule matches. */
+/* The rule of struct sto_keep of a series that the i-th rule matches, as sto_keep_match_fn. */
 static int rule_of(const struct sto_retain__match *m, size_t i, const struct sto_internal *internal)
 {
-    if (i == m->rules.n)
-        return (int)m->n_all;
-    if (!internal)
-        return (int)i;
-    if (internal->kind != STO_INTERNAL_AGED)
-        return m->others[i];
-    return ts_slice_is(internal->detail, STO_AGED_DAYS_NAME) ? m->days[i] : m->hours[i];
+    bool is_summary = internal && internal->kind == STO_INTERNAL_AGED;
+    int rule = (int)m->n_all;
+    if (i < m->rules.n && !internal)
+        rule = (int)i;
+    else if (i < m->rules.n && !is_summary)
+        rule = m->others[i];
+    else if (i < m->rules.n)
+        rule = ts_slice_is(internal->detail, STO_AGED_DAYS_NAME) ? m->days[i] : m->hours[i];
+    return is_summary ? rule | STO_KEEP_SUMMARY : rule;
 }
 
 static bool names_match(const struct sto_retain_rule *r, const struct sto_remote_series *names,
@@ -148,7 +150,7 @@ static int on_names(void *arg, const struct sto_remote_series *names)
     size_t i = 0;
     while (i < m->rules.n && !names_match(&m->rules.v[i], names, metric))
         i++;
-    return rule_of(m, i, is_internal ? &internal : NULL);
+    return rule_of(m, i, is_internal ? &internal : NULL) & ~STO_KEEP_SUMMARY;
 }
 
 static bool has_tag(const struct sto_catalog *cat, const struct sto_series *s, struct ts_slice k,
@@ -223,7 +225,8 @@ static struct sto_retain__match *match_new(struct sto_store *st, const struct st
 }
 
 /* Rules that have looked up no series yet. aged: as in struct sto_keep_opts. */
-static struct sto_keep *keep_of(struct sto_retain__match *m, int64_t least_ms, struct sto_floors *aged)
+static struct sto_keep *keep_of(struct sto_retain__match *m, const struct sto_quota *quota,
+                                struct sto_floors *aged)
 {
     int64_t points_ms[STO_KEEP_RULES], hours_ms[STO_KEEP_RULES], days_ms[STO_KEEP_RULES];
     for (size_t i = 0; i < m->rules.n; i++) {
@@ -243,7 +246,8 @@ static struct sto_keep *keep_of(struct sto_retain__match *m, int64_t least_ms, s
                                                 .aged = aged,
                                                 .n_rules = m->n_all,
                                                 .rest_ms = m->rest_ms,
-                                                .least_ms = least_ms,
+                                                .least_ms = sto_quota_cutoff_ms(quota),
+                                                .least_points_ms = sto_quota_points_ms(quota),
                                                 .match = on_match,
                                                 .match_names = on_names,
                                                 .release = on_release,
@@ -258,12 +262,14 @@ struct sto_keep *sto_retain_keep(struct sto_store *st)
     struct sto_keep *old = NULL;
     pthread_mutex_lock(&r->mu);
     uint64_t generation = sto_catalog_generation(st->catalog);
-    int64_t least_ms = sto_quota_cutoff_ms(&st->quota);
     /* names have changed, or series were forgotten; or the limit of bytes has removed more; or summaries were made */
-    if ((generation != r->generation && r->match->rules.n) || least_ms != sto_keep_least_ms(r->keep) ||
+    bool by_names = r->match->rules.n || sto_keep_least_points_ms(r->keep) > sto_keep_least_ms(r->keep);
+    if ((generation != r->generation && by_names) ||
+        sto_quota_cutoff_ms(&st->quota) != sto_keep_least_ms(r->keep) ||
+        sto_quota_points_ms(&st->quota) != sto_keep_least_points_ms(r->keep) ||
         r->aged != sto_keep_aged(r->keep)) {
         old = r->keep;
-        r->keep = keep_of(r->match, least_ms, r->aged);
+        r->keep = keep_of(r->match, &st->quota, r->aged);
     }
     r->generation = generation;
     struct sto_keep *keep = sto_keep_ref(r->keep);
@@ -308,7 +314,7 @@ static void publish(struct sto_store *st, struct sto_retain__match *m)
     struct sto_retain *r = &st->retain;
     uint64_t generation = sto_catalog_generation(st->catalog);
     pthread_mutex_lock(&r->mu);
-    struct sto_keep *keep = keep_of(m, sto_quota_cutoff_ms(&st->quota), r->aged);
+    struct sto_keep *keep = keep_of(m, &st->quota, r->aged);
     struct sto_keep *old = r->keep;
     struct sto_retain__match *was = r->match;
     r->keep = keep;
@@ -446,7 +452,7 @@ static int report(struct sto_store *st, struct sto_retain__match *m, size_t n_se
 {
     struct sto_expired *does = ts_xcalloc(m->n_all + 1, sizeof *does);
     struct sto_floors *aged = sto_retain_aged(st);
-    struct sto_keep *keep = keep_of(m, sto_quota_cutoff_ms(&st->quota), aged);
+    struct sto_keep *keep = keep_of(m, &st->quota, aged);
     int rc = call->explain ? sto_engine_expired(st->engine, keep, ts_clock_ms(), does, err) : 0;
     for (size_t i = 0; rc == 0 && i <= m->rules.n; i++) {
         size_t at = i < m->rules.n ? i : m->n_all;

@@ -54,8 +54,7 @@ void sto_snap_release(struct sto_snap *snap)
 static struct sto_scan_spec unexpired(const struct sto_snap *snap, const struct sto_scan_spec *spec)
 {
     struct sto_scan_spec s = *spec;
-    bool by_series = sto_keep_n_rules(snap->keep) || sto_keep_ages(snap->keep);
-    s.keep = by_series && !spec->aged ? snap->keep : NULL;
+    s.keep = sto_keep_by_series(snap->keep) && !spec->aged ? snap->keep : NULL;
     s.now_ms = snap->now_ms;
     s.floors = snap->floors;
     int64_t from_ms = s.from_ms < snap->from_ms ? snap->from_ms : s.from_ms;

@@ -132,9 +132,9 @@ static int tags_of(void *arg, uint32_t series, struct sto_tag *tags)
     return n;
 }
 
-static void age(void *arg, int64_t before_ms)
+static int age(void *arg, int64_t before_ms)
 {
-    sto_age__pass(arg, before_ms);
+    return sto_age__pass(arg, before_ms);
 }
 
 static struct sto_keep *keep(void *arg)

@@ -283,8 +283,8 @@ int sto_total_scan_new(struct sto_snap *snap, const struct sto_total_spec *spec,
                        struct ts_error *err)
 {
     int64_t from_ms = snap->from_ms, complete_ms = sto_snap_complete_from(snap);
-    bool rules = sto_keep_n_rules(snap->keep) > 0 || sto_keep_ages(snap->keep);
-    for (size_t i = 0; rules && i < spec->n_series; i++) {
+    bool by_series = sto_keep_by_series(snap->keep);
+    for (size_t i = 0; by_series && i < spec->n_series; i++) {
         int64_t kept_ms = sto_keep_from_ms(snap->keep, spec->series[i]->id, snap->now_ms);
         from_ms = kept_ms > from_ms ? kept_ms : from_ms;
     }

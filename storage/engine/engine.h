@@ -83,9 +83,9 @@ struct sto_engine_owner {
     /* The rules of retention as they are now, by the present names; the engine gives the reference back. Called after `ready`, by any
      * thread. NULL: points are kept for opts->retention_ms. */
     struct sto_keep *(*keep)(void *arg);
-    /* Makes summaries of what has expired before_ms, before it is removed (storage/age.h). The compact thread calls it with nothing held but
-     * compact_mu. May be NULL. */
-    void (*age)(void *arg, int64_t before_ms);
+    /* Makes summaries of what has expired before_ms, and of what the limit of bytes cuts off, before it is removed (storage/age.h). The compact thread calls it with
+     * nothing held but compact_mu. 1: there is nothing left to do; 0: another call goes on; an error. May be NULL. */
+    int (*age)(void *arg, int64_t before_ms);
     /* The limit of bytes; borrowed, and open from `ready` to `closed`. NULL: there is none. */
     struct sto_quota *quota;
     /* The declared totals whose names are known: how many; out has room for STO_TOTALS_MAX. Called after `ready`, by any thread. NULL: there are none. */
@@ -185,7 +185,7 @@ struct sto_floors *sto_engine_floors(struct sto_engine *e);
 /* What the limit of bytes does (storage/max_bytes.h has the meaning of each). */
 struct sto_evicts {
     uint64_t bytes, fixed_bytes, pending_bytes, freed_bytes;
-    int64_t cutoff_ms, next_ms, held_ms;
+    int64_t cutoff_ms, summaries_ms, next_ms, held_ms;
     bool is_short;
 };
 /** What a limit would do now; 0 = none. TS_EINVAL: the owner has none. Any thread. Blocks: reads indexes. */

@@ -153,6 +153,10 @@ struct sto_evict_stats {
     _Atomic bool is_short;        /* and removing all points that may go would not suffice */
     _Atomic uint64_t n_cutoffs;   /* times that the cutoff was raised */
     _Atomic uint64_t freed_bytes; /* what that has freed or will free, an estimate */
+    _Atomic uint64_t
+        going_bytes; /* of the files then: what floors hide of them (expire.h); 0 if it was within the limit */
+    _Atomic int64_t aged_ms;     /* points before it have their summaries, as far as they should */
+    _Atomic unsigned n_failures; /* of making summaries, one after the other */
 };
 
 struct sto_engine {

@@ -10,8 +10,10 @@
 #include "base/time.h"
 #include "storage/bulk.h"
 #include "storage/engine/evict_pick.h"
+#include "storage/engine/expire.h"
 #include "storage/engine/output.h"
 #include "storage/engine/ship.h"
+#include "storage/engine/unfinished.h"
 
 #define EVEN_MS (2 * TS_DAY_MS) /* the bytes of files that span less count evenly for their time */
 
@@ -94,35 +96,92 @@ static void look_closely(const struct sto_version *v, struct use *use)
     }
 }
 
-static struct sto_evict_pick pick(const struct sto_engine *e, const struct use *use, uint64_t max_bytes)
+/* --- choosing --- */
+
+/* The cutoffs that should be in force. */
+struct choice {
+    int64_t points_ms, cutoff_ms; /* of points, and of everything */
+    struct sto_evict_pick pick;   /* what the one does that rises */
+};
+
+/* Do points go before summaries? */
+static bool has_summaries(struct sto_engine *e)
 {
-    const struct sto_evict_opts opts = {
-        .max_bytes = max_bytes,
-        .fixed_bytes = use->fixed_bytes,
-        .from_ms = sto_quota_cutoff_ms(e->owner.quota),
-        .last_ms = (int64_t)sto_hour(ts_clock_ms() - TS_HOUR_MS) * TS_HOUR_MS, /* what is put now stays */
-    };
-    return sto_evict_pick(&opts, use->files, use->n);
+    struct sto_keep *keep = sto_expire__keep(e);
+    bool has = !e->opts.remote && e->owner.age && sto_keep_ages(keep);
+    sto_keep_unref(keep);
+    return has;
+}
+
+/* Is what has been cut off still being made into summaries, or are there none to come? */
+static bool waits_for_summaries(const struct sto_engine *e, int64_t points_ms)
+{
+    return points_ms > STO_MIN_TS_MS &&
+           atomic_load_explicit(&e->evict.aged_ms, memory_order_relaxed) < points_ms &&
+           atomic_load_explicit(&e->evict.n_failures, memory_order_relaxed) < STO_EVICT_FAILURES;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* going_bytes: what floors hide. */
+static struct choice choose(struct sto_engine *e, const struct use *use, uint64_t max_bytes,
+                            uint64_t going_bytes)
+{
+    const struct sto_quota *q = e->owner.quota;
+    struct choice c = {sto_quota_points_ms(q), sto_quota_cutoff_ms(q), {.enough = true}};
+    int64_t last_ms = (int64_t)sto_hour(ts_clock_ms() - TS_HOUR_MS) * TS_HOUR_MS; /* what is put now stays */
+    struct sto_evict_opts opts = {
+        .max_bytes = max_bytes, .fixed_bytes = use->fixed_bytes, .from_ms = c.points_ms, .last_ms = last_ms};
+    if (!has_summaries(e)) {
+        c.pick = sto_evict_pick(&opts, use->files, use->n);
+        c.points_ms = c.cutoff_ms = later(c.points_ms, c.pick.cutoff_ms);
+        return c;
+    }
+    if (waits_for_summaries(e, c.points_ms))
+        return c;
+    uint64_t before =
+        sto_evict_left(use->files, use->n, c.cutoff_ms) - sto_evict_left(use->files, use->n, c.points_ms);
+    opts.before_bytes = before > going_bytes ? before - going_bytes : 0;
+    opts.last_ms = later(c.points_ms, ts_floor_div(last_ms, TS_DAY_MS) * TS_DAY_MS);
+    c.pick = sto_evict_pick(&opts, use->files, use->n);
+    if (c.pick.enough || c.pick.cutoff_ms > c.points_ms) {
+        c.points_ms = c.pick.cutoff_ms;
+        c.pick.enough = true; /* if it is not, more goes later */
+        return c;
+    }
+    opts.before_bytes = 0;
+    opts.going_bytes = going_bytes;
+    opts.from_ms = c.cutoff_ms;
+    opts.last_ms = last_ms;
+    c.pick = sto_evict_pick(&opts, use->files, use->n);
+    c.cutoff_ms = later(c.cutoff_ms, c.pick.cutoff_ms);
+    c.points_ms = later(c.points_ms, c.cutoff_ms);
+    return c;
 }
 
 /* --- removing --- */
 
-static int raise_cutoff(struct sto_engine *e, const struct sto_evict_pick *p, uint64_t max_bytes,
-                        struct ts_error *err)
+static int raise_cutoffs(struct sto_engine *e, const struct choice *to, uint64_t max_bytes,
+                         struct ts_error *err)
 {
+    const struct sto_evict_pick *p = &to->pick;
     if (e->opts.remote)
         return sto_ship__drop_before(e, p->cutoff_ms, err);
-    int rc = sto_quota_raise(e->owner.quota, p->cutoff_ms, max_bytes, err);
+    bool points = to->points_ms > sto_quota_points_ms(e->owner.quota);
+    int rc = sto_quota_raise(e->owner.quota, to->points_ms, to->cutoff_ms, max_bytes, err);
     if (rc <= 0)
         return rc;
     struct ts_civil c = ts_civil_from_ms(NULL, p->cutoff_ms);
     atomic_fetch_add_explicit(&e->evict.n_cutoffs, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&e->evict.freed_bytes, p->freed_bytes, memory_order_relaxed);
     ts_log(TS_LOG_INFO,
-           "the store exceeds max_bytes=%llu: points before %04lld-%02d-%02d %02d:00 UTC are removed, "
+           "the store exceeds max_bytes=%llu: %s before %04lld-%02d-%02d %02d:00 UTC are removed, "
            "which frees about bytes=%llu",
-           (unsigned long long)max_bytes, (long long)c.year, c.month, c.day, c.hour,
-           (unsigned long long)p->freed_bytes);
+           (unsigned long long)max_bytes, points ? "points" : "summaries", (long long)c.year, c.month, c.day,
+           c.hour, (unsigned long long)p->freed_bytes);
     return 0;
 }
 
@@ -131,16 +190,19 @@ static void evict(struct sto_engine *e, const struct sto_version *v, struct use 
     static struct ts_log_limit failed, short_of;
     struct ts_error why = {0};
     look_closely(v, use);
-    struct sto_evict_pick p = pick(e, use, max_bytes);
-    bool higher = p.cutoff_ms > sto_quota_cutoff_ms(e->owner.quota);
-    atomic_store_explicit(&e->evict.is_short, !p.enough, memory_order_relaxed);
-    if (!p.enough)
+    uint64_t going_bytes = has_summaries(e) ? sto_expire__pending_bytes(e, v) : 0;
+    atomic_store_explicit(&e->evict.going_bytes, going_bytes, memory_order_relaxed);
+    struct choice c = choose(e, use, max_bytes, going_bytes);
+    bool higher = c.points_ms > sto_quota_points_ms(e->owner.quota) ||
+                  c.cutoff_ms > sto_quota_cutoff_ms(e->owner.quota);
+    atomic_store_explicit(&e->evict.is_short, !c.pick.enough, memory_order_relaxed);
+    if (!c.pick.enough)
         ts_log_limited(
             &short_of, TS_LOG_WARN,
             "the store cannot be kept within max_bytes=%llu: bytes=%llu are not points that could be "
             "removed",
-            (unsigned long long)max_bytes, (unsigned long long)p.left_bytes);
-    if (higher && raise_cutoff(e, &p, max_bytes, &why) < 0)
+            (unsigned long long)max_bytes, (unsigned long long)c.pick.left_bytes);
+    if (higher && raise_cutoffs(e, &c, max_bytes, &why) < 0)
         ts_log_limited(&failed, TS_LOG_WARN, "the store exceeds max_bytes, and nothing is removed: %s",
                        why.text);
 }
@@ -160,22 +222,47 @@ void sto_evict__look(struct sto_engine *e)
     uint64_t bytes = use.files_bytes + use.fixed_bytes;
     atomic_store_explicit(&e->evict.bytes, bytes, memory_order_relaxed);
     atomic_store_explicit(&e->evict.is_over, bytes > max_bytes, memory_order_relaxed);
-    if (bytes <= max_bytes)
+    if (bytes <= max_bytes) {
         atomic_store_explicit(&e->evict.is_short, false, memory_order_relaxed);
-    else if (sto_quota_held_ms(q) == 0)
+        atomic_store_explicit(&e->evict.going_bytes, 0, memory_order_relaxed);
+    } else if (sto_quota_held_ms(q) == 0) {
         evict(e, v, &use, max_bytes);
+    }
     ts_free(use.files);
     sto_engine_unpin(e, v);
 }
 
-int64_t sto_evict__least_ms(const struct sto_engine *e)
+void sto_evict__aged(struct sto_engine *e, int rc, int64_t points_ms)
 {
-    return e->owner.quota ? sto_quota_cutoff_ms(e->owner.quota) : STO_MIN_TS_MS;
+    if (rc == 1)
+        atomic_store_explicit(&e->evict.aged_ms, points_ms, memory_order_relaxed);
+    if (rc >= 0)
+        atomic_store_explicit(&e->evict.n_failures, 0, memory_order_relaxed);
+    else if (rc != TS_ECANCELLED && rc != TS_EBUSY)
+        atomic_fetch_add_explicit(&e->evict.n_failures, 1, memory_order_relaxed);
+}
+
+/* --- what is in force --- */
+
+int64_t sto_evict__points_ms(const struct sto_engine *e)
+{
+    return e->owner.quota ? sto_quota_points_ms(e->owner.quota) : STO_MIN_TS_MS;
+}
+
+bool sto_evict__is_apart(const struct sto_engine *e)
+{
+    return sto_evict__points_ms(e) > STO_MIN_TS_MS &&
+           sto_evict__points_ms(e) > sto_quota_cutoff_ms(e->owner.quota);
+}
+
+bool sto_evict__is_urgent(const struct sto_engine *e)
+{
+    return atomic_load_explicit(&e->evict.is_over, memory_order_relaxed) && sto_evict__is_apart(e);
 }
 
 bool sto_evict__is_on(const struct sto_engine *e)
 {
-    return e->owner.quota && (sto_quota_max_bytes(e->owner.quota) || sto_evict__least_ms(e) > STO_MIN_TS_MS);
+    return e->owner.quota && (sto_quota_max_bytes(e->owner.quota) || sto_evict__points_ms(e) > STO_MIN_TS_MS);
 }
 
 /* Does the cutoff of the manifest hide all that this one hides in files? */
@@ -189,13 +276,23 @@ static bool is_covered(const struct sto_version *v, int64_t least_ms)
     return true;
 }
 
+/* Do floors hide what the cutoff of points hides in files, but for points that lack their summaries? These are all there still. */
+static bool floors_cover(struct sto_engine *e, const struct sto_version *v)
+{
+    if (!sto_evict__is_apart(e))
+        return true;
+    pthread_mutex_lock(&e->remove_mu);
+    bool cover = sto_expire__raise_to_limit(e, v, e->unfinished ? e->unfinished->gen_hi : 0);
+    pthread_mutex_unlock(&e->remove_mu);
+    return cover;
+}
+
 void sto_evict__end(struct sto_engine *e)
 {
     static struct ts_log_limit limit;
     struct sto_quota *q = e->owner.quota;
     struct ts_error why = {0};
-    int64_t least_ms = sto_evict__least_ms(e);
-    if (!q || e->opts.read_only || sto_quota_max_bytes(q) || least_ms == STO_MIN_TS_MS)
+    if (!q || e->opts.read_only || sto_quota_max_bytes(q) || sto_evict__points_ms(e) == STO_MIN_TS_MS)
         return;
     if (sto_flush__all(e, &why) < 0) {
         ts_log_limited(&limit, TS_LOG_WARN, "the cutoff of max_bytes stays until a flush succeeds: %s",
@@ -203,7 +300,7 @@ void sto_evict__end(struct sto_engine *e)
         return;
     }
     struct sto_version *v = sto_engine_pin(e);
-    if (is_covered(v, least_ms) && sto_quota_clear(q, &why) < 0)
+    if (is_covered(v, sto_quota_cutoff_ms(q)) && floors_cover(e, v) && sto_quota_clear(q, &why) < 0)
         ts_log_limited(&limit, TS_LOG_WARN, "the cutoff of max_bytes stays: %s", why.text);
     sto_engine_unpin(e, v);
 }
@@ -231,7 +328,8 @@ int sto_engine_evicts(struct sto_engine *e, uint64_t max_bytes, struct sto_evict
 {
     struct sto_quota *q = e->owner.quota;
     struct use use;
-    *out = (struct sto_evicts){.cutoff_ms = STO_MIN_TS_MS, .next_ms = STO_MIN_TS_MS};
+    *out = (struct sto_evicts){
+        .cutoff_ms = STO_MIN_TS_MS, .summaries_ms = STO_MIN_TS_MS, .next_ms = STO_MIN_TS_MS};
     if (!q)
         return ts_error_set(err, TS_EINVAL, "the store has no limit of bytes");
     struct sto_version *v = sto_engine_pin(e);
@@ -239,15 +337,19 @@ int sto_engine_evicts(struct sto_engine *e, uint64_t max_bytes, struct sto_evict
     look_closely(v, &use);
     out->bytes = use.files_bytes + use.fixed_bytes;
     out->fixed_bytes = use.fixed_bytes;
-    out->cutoff_ms = sto_quota_cutoff_ms(q);
+    out->cutoff_ms = sto_quota_points_ms(q);
+    out->summaries_ms = sto_quota_cutoff_ms(q);
     out->held_ms = sto_quota_held_ms(q);
-    uint64_t left = sto_evict_left(use.files, use.n, out->cutoff_ms); /* summaries may have come meanwhile */
-    out->pending_bytes = left < use.files_bytes ? use.files_bytes - left : 0;
+    uint64_t left =
+        sto_evict_left(use.files, use.n, out->summaries_ms); /* summaries may have come meanwhile */
+    uint64_t going = atomic_load_explicit(&e->evict.going_bytes, memory_order_relaxed);
+    out->pending_bytes = (left < use.files_bytes ? use.files_bytes - left : 0) + going;
     if (max_bytes && out->bytes > max_bytes) {
-        struct sto_evict_pick p = pick(e, &use, max_bytes);
-        out->next_ms = p.cutoff_ms > out->cutoff_ms ? p.cutoff_ms : STO_MIN_TS_MS;
-        out->freed_bytes = p.freed_bytes;
-        out->is_short = !p.enough;
+        struct choice c = choose(e, &use, max_bytes, going);
+        bool higher = c.points_ms > out->cutoff_ms || c.cutoff_ms > out->summaries_ms;
+        out->next_ms = higher ? c.pick.cutoff_ms : STO_MIN_TS_MS;
+        out->freed_bytes = c.pick.freed_bytes;
+        out->is_short = !c.pick.enough;
     }
     ts_free(use.files);
     sto_engine_unpin(e, v);
@@ -257,7 +359,8 @@ int sto_engine_evicts(struct sto_engine *e, uint64_t max_bytes, struct sto_evict
 void sto_evict__stats(struct sto_engine *e, void (*each)(void *arg, const char *name, uint64_t value),
                       void *arg)
 {
-    int64_t cutoff_ms = sto_evict__least_ms(e);
+    int64_t cutoff_ms = sto_evict__points_ms(e);
+    int64_t summaries_ms = e->owner.quota ? sto_quota_cutoff_ms(e->owner.quota) : 0;
     uint64_t max_bytes = e->owner.quota ? sto_quota_max_bytes(e->owner.quota) : 0;
     each(arg, "quota.max_bytes", max_bytes);
     each(arg, "quota.bytes", max_bytes ? atomic_load(&e->evict.bytes) : 0);
@@ -267,4 +370,5 @@ void sto_evict__stats(struct sto_engine *e, void (*each)(void *arg, const char *
     each(arg, "quota.cutoffs", atomic_load(&e->evict.n_cutoffs));
     each(arg, "quota.freed_bytes", atomic_load(&e->evict.freed_bytes));
     each(arg, "quota.cutoff_s", cutoff_ms > 0 ? (uint64_t)cutoff_ms / 1000 : 0);
+    each(arg, "quota.summaries_cutoff_s", summaries_ms > 0 ? (uint64_t)summaries_ms / 1000 : 0);
 }

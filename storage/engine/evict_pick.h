@@ -24,10 +24,12 @@ struct sto_evict_file {
 };
 
 struct sto_evict_opts {
-    uint64_t max_bytes;   /* the limit */
-    uint64_t fixed_bytes; /* what does not go: logs, catalog, tombstones */
-    int64_t from_ms;      /* present cutoff: points before it are gone, or will be */
-    int64_t last_ms;      /* latest cutoff that is allowed */
+    uint64_t max_bytes;    /* the limit */
+    uint64_t fixed_bytes;  /* what does not go: logs, catalog, tombstones */
+    uint64_t before_bytes; /* what stays in files before from_ms whatever cutoff is chosen: summaries */
+    uint64_t going_bytes;  /* what is in files at or after from_ms, and goes without a cutoff */
+    int64_t from_ms;       /* present cutoff: points before it are gone, or will be */
+    int64_t last_ms;       /* latest cutoff that is allowed */
 };
 
 struct sto_evict_pick {
@@ -39,7 +41,7 @@ struct sto_evict_pick {
 
 /** Bytes of the files at or after a time. O(n). */
 uint64_t sto_evict_left(const struct sto_evict_file *files, size_t n, int64_t ms);
-/** Choose the cutoff for n files. It stays where it is while what does not go has STO_EVICT_ROWS shares of the limit: all points could not make room
+/** Choose the cutoff for n files. It stays where it is while fixed_bytes has STO_EVICT_ROWS shares of the limit: all points could not make room
  * then, and a log is smaller once it is written to files. O(n log hours). */
 struct sto_evict_pick sto_evict_pick(const struct sto_evict_opts *opts, const struct sto_evict_file *files,
                                      size_t n);

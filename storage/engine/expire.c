@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "storage/engine/evict.h"
+#include "storage/engine/evict_pick.h"
 #include "storage/engine/expire_cut.h"
 #include "storage/engine/output.h"
 #include "storage/engine/reserve.h"
@@ -23,7 +24,8 @@ struct sto_keep *sto_expire__keep(struct sto_engine *e)
         return e->owner.keep(e->owner.arg);
     return sto_keep_new(
         &(struct sto_keep_opts){.rest_ms = e->opts.retention_ms ? e->opts.retention_ms : STO_KEEP_FOREVER,
-                                .least_ms = STO_MIN_TS_MS});
+                                .least_ms = STO_MIN_TS_MS,
+                                .least_points_ms = STO_MIN_TS_MS});
 }
 
 struct sto_floors *sto_engine_floors(struct sto_engine *e)
@@ -74,7 +76,9 @@ void sto_expire__close(struct sto_engine *e)
 /* Series by rule, as far as files have them. */
 struct sets {
     roaring_bitmap_t **of; /* n_rules + 1; NULL: nothing of the rule expires; owned */
-    size_t n;              /* length of `of` */
+    roaring_bitmap_t **
+        summaries; /* the same of series of summaries, if the limit of bytes has points apart from them; else they are in `of`; owned */
+    size_t n;      /* length of both */
     roaring_bitmap_t *all; /* all series that are known; owned */
 };
 
@@ -90,31 +94,47 @@ static uint32_t series_end(const struct sto_version *v)
     return end;
 }
 
-static void sets_init(struct sets *s, const struct sto_version *v, struct sto_keep *keep, bool finite_only)
+/* Has the limit of bytes removed points whose summaries stay? */
+static bool is_apart(const struct sto_keep *keep)
 {
+    return sto_keep_least_points_ms(keep) > sto_keep_least_ms(keep);
+}
+
+/* floors: as floors need them, without what never expires, and summaries apart. */
+static void sets_init(struct sets *s, const struct sto_version *v, struct sto_keep *keep, bool floors)
+{
+    bool apart = floors && is_apart(keep);
     s->n = sto_keep_n_rules(keep) + 1;
     s->of = ts_xcalloc(s->n, sizeof(roaring_bitmap_t *));
+    s->summaries = ts_xcalloc(s->n, sizeof(roaring_bitmap_t *));
     s->all = roaring_bitmap_create();
-    for (size_t r = 0; r < s->n; r++)
-        if (!finite_only || sto_keep_rule_ms(keep, r) != STO_KEEP_FOREVER)
-            s->of[r] = roaring_bitmap_create();
+    for (size_t r = 0; r < s->n; r++) {
+        bool expires = !floors || sto_keep_rule_ms(keep, r) != STO_KEEP_FOREVER;
+        s->of[r] = expires || apart ? roaring_bitmap_create() : NULL;
+        s->summaries[r] = expires && apart ? roaring_bitmap_create() : NULL;
+    }
     for (uint32_t id = 0, end = series_end(v); id < end; id++) {
         int rule = sto_keep_rule(keep, id);
         if (rule < 0)
             continue;
+        roaring_bitmap_t *set = apart && sto_keep_is_summary(keep, id) ? s->summaries[rule] : s->of[rule];
         roaring_bitmap_add(s->all, id);
-        if (s->of[rule])
-            roaring_bitmap_add(s->of[rule], id);
+        if (set)
+            roaring_bitmap_add(set, id);
     }
 }
 
 static void sets_release(struct sets *s)
 {
-    for (size_t r = 0; r < s->n; r++)
+    for (size_t r = 0; r < s->n; r++) {
         if (s->of[r])
             roaring_bitmap_free(s->of[r]);
+        if (s->summaries[r])
+            roaring_bitmap_free(s->summaries[r]);
+    }
     roaring_bitmap_free(s->all);
     ts_free(s->of);
+    ts_free(s->summaries);
 }
 
 /* Has a file of v points that a floor hides, if it has its series? */
@@ -168,6 +188,18 @@ static void add_aged(struct sto_floors *out, size_t *n, const struct sto_floors 
     }
 }
 
+/* Up to where points of a rule, or summaries, are to be removed at before_ms: STO_MIN_TS_MS, nowhere. */
+static int64_t cutoff_of(const struct sto_keep *keep, size_t rule, bool summaries, int64_t before_ms)
+{
+    int64_t keep_ms = sto_keep_rule_ms(keep, rule), least_ms = STO_MIN_TS_MS, cutoff_ms = STO_MIN_TS_MS;
+    /* one duration for all is a matter of the cutoff (retention.c) */
+    if (sto_keep_n_rules(keep) && keep_ms != STO_KEEP_FOREVER && before_ms >= STO_MIN_TS_MS + keep_ms)
+        cutoff_ms = sto_hour(before_ms - keep_ms) * TS_HOUR_MS;
+    if (is_apart(keep) && !summaries)
+        least_ms = sto_keep_least_points_ms(keep);
+    return cutoff_ms > least_ms ? cutoff_ms : least_ms;
+}
+
 /* The floors of the rules at before_ms, and what is left of the former ones; NULL if there would be too many. */
 static struct sto_floors *risen(const struct sto_version *v, struct sto_keep *keep,
                                 const struct sto_floors *old, int64_t before_ms, uint64_t gen)
@@ -176,21 +208,19 @@ static struct sto_floors *risen(const struct sto_version *v, struct sto_keep *ke
     size_t n = 0;
     sets_init(&s, v, keep, true);
     const struct sto_floors *aged = sto_keep_aged(keep);
-    struct sto_floors *out = sto_floors_new(s.n * (1 + (aged ? aged->n : 0)) + (old ? old->n : 0));
-    for (size_t r = 0; s.n > 1 && r < s.n;
-         r++) { /* one duration for all is a matter of the cutoff (retention.c) */
-        int64_t keep_ms = sto_keep_rule_ms(keep, r);
-        if (!s.of[r] || before_ms < STO_MIN_TS_MS + keep_ms || roaring_bitmap_is_empty(s.of[r]))
-            continue;
-        int64_t cutoff_ms = sto_hour(before_ms - keep_ms) * TS_HOUR_MS;
-        if (!is_needed(v, cutoff_ms, gen))
+    struct sto_floors *out = sto_floors_new(2 * s.n * (1 + (aged ? aged->n : 0)) + (old ? old->n : 0));
+    for (size_t i = 0; i < 2 * s.n; i++) {
+        size_t r = i / 2;
+        roaring_bitmap_t **set = i % 2 ? &s.summaries[r] : &s.of[r];
+        int64_t cutoff_ms = cutoff_of(keep, r, i % 2, before_ms);
+        if (!*set || roaring_bitmap_is_empty(*set) || !is_needed(v, cutoff_ms, gen))
             continue;
         if (sto_keep_rule_ages(keep, r)) {
-            add_aged(out, &n, aged, s.of[r], cutoff_ms, gen);
+            add_aged(out, &n, aged, *set, cutoff_ms, gen);
             continue;
         }
-        add_floor(out, &n, &(struct sto_floor){.cutoff_ms = cutoff_ms, .gen = gen, .series = s.of[r]});
-        s.of[r] = NULL;
+        add_floor(out, &n, &(struct sto_floor){.cutoff_ms = cutoff_ms, .gen = gen, .series = *set});
+        *set = NULL;
     }
     size_t n_new = n;
     for (size_t i = 0; old && i < old->n; i++) {
@@ -228,7 +258,7 @@ void sto_expire__raise(struct sto_engine *e, const struct sto_version *v, int64_
     static struct ts_log_limit limit;
     struct ts_error why = {0};
     struct sto_keep *keep = sto_expire__keep(e);
-    bool rules = sto_keep_n_rules(keep) && sto_keep_expires(keep);
+    bool rules = (sto_keep_n_rules(keep) && sto_keep_expires(keep)) || is_apart(keep);
     uint64_t gen = merge_gen + 1;
     for (size_t i = 0; i < v->n_ssts; i++)
         gen = sto_sst_info(v->ssts[i])->gen_hi >= gen ? sto_sst_info(v->ssts[i])->gen_hi + 1 : gen;
@@ -253,6 +283,14 @@ void sto_expire__raise(struct sto_engine *e, const struct sto_version *v, int64_
         sto_floors_unref(next);
     }
     sto_keep_unref(keep);
+}
+
+bool sto_expire__raise_to_limit(struct sto_engine *e, const struct sto_version *v, uint64_t merge_gen)
+{
+    sto_keep_unref(e->raised_keep);
+    e->raised_keep = NULL;
+    sto_expire__raise(e, v, STO_MIN_TS_MS, merge_gen);
+    return e->raised_keep != NULL;
 }
 
 /* --- files below the floors --- */
@@ -317,13 +355,15 @@ static uint64_t n_cut(struct sto_sst *sst, const struct sto_cut_by *by)
 {
     struct sto_sst_wear *w = sto_sst_wear(sst);
     uint64_t epoch = by->floors ? by->floors->epoch : 0;
-    if (w->cut_known && w->cut_epoch == epoch && w->cut_gen == by->cutoff_gen && w->cut_ms == by->cutoff_ms)
+    if (w->cut_known && w->cut_epoch == epoch && w->cut_gen == by->cutoff_gen && w->cut_ms == by->cutoff_ms &&
+        w->cut_at_once == by->at_once)
         return w->n_cut;
     w->n_cut = sto_expire_cut__points(sst, by);
     w->cut_since_ms = !w->n_cut ? 0 : w->cut_since_ms ? w->cut_since_ms : ts_clock_ms();
     w->cut_epoch = epoch;
     w->cut_gen = by->cutoff_gen;
     w->cut_ms = by->cutoff_ms;
+    w->cut_at_once = by->at_once;
     w->cut_known = true;
     return w->n_cut;
 }
@@ -337,12 +377,38 @@ static void wear_out(struct sto_pick_wear *out, const struct sto_sst_info *f, ui
     out->since_ms = since_ms < out->since_ms ? since_ms : out->since_ms;
 }
 
+static struct sto_cut_by cut_by(const struct sto_engine *e, const struct sto_version *v)
+{
+    return (struct sto_cut_by){.floors = e->floors && e->floors->n ? e->floors : NULL,
+                               .cutoff_ms = v->cutoff_ms,
+                               .cutoff_gen = v->cutoff_gen,
+                               .now_ms = ts_clock_ms(),
+                               .at_once = sto_evict__is_urgent(e)};
+}
+
+/* Is that so much of a file that it is written again at once while the store exceeds its limit? */
+static bool is_worth_it(const struct sto_sst_info *f, uint64_t n)
+{
+    return n && n >= f->n_points / STO_EVICT_PARTS;
+}
+
+uint64_t sto_expire__pending_bytes(struct sto_engine *e, const struct sto_version *v)
+{
+    struct sto_cut_by by = cut_by(e, v);
+    uint64_t bytes = 0;
+    by.at_once = true;
+    for (size_t i = 0; by.floors && i < v->n_ssts; i++) {
+        const struct sto_sst_info *f = sto_sst_info(v->ssts[i]);
+        uint64_t n = !f->n_points || sto_sst_broken(v->ssts[i]) ? 0 : n_cut(v->ssts[i], &by);
+        if (is_worth_it(f, n))
+            bytes += (uint64_t)((double)sto_sst_disk_bytes(v->ssts[i]) * ((double)n / (double)f->n_points));
+    }
+    return bytes;
+}
+
 void sto_expire__look(struct sto_engine *e, const struct sto_version *v, struct sto_pick_wear *out)
 {
-    const struct sto_cut_by by = {.floors = e->floors && e->floors->n ? e->floors : NULL,
-                                  .cutoff_ms = v->cutoff_ms,
-                                  .cutoff_gen = v->cutoff_gen,
-                                  .now_ms = ts_clock_ms()};
+    const struct sto_cut_by by = cut_by(e, v);
     for (size_t i = 0; (by.floors || by.cutoff_gen) && i < v->n_ssts; i++) {
         struct sto_sst *sst = v->ssts[i];
         const struct sto_sst_info *f = sto_sst_info(sst);
@@ -352,7 +418,8 @@ void sto_expire__look(struct sto_engine *e, const struct sto_version *v, struct 
         if (!f->n_points || sto_sst_broken(sst))
             continue;
         if (n_cut(sst, &by)) /* those of series that have expired in it as a whole are among them */
-            wear_out(&out[i], f, w->n_cut, w->cut_since_ms);
+            wear_out(&out[i], f, w->n_cut,
+                     by.at_once && is_worth_it(f, w->n_cut) ? 0 : w->cut_since_ms); /* 0: long enough ago */
         else if (by.floors && n_below(sst, by.floors))
             wear_out(
                 &out[i], f,

@@ -41,6 +41,12 @@ void sto_expire__raise(struct sto_engine *e, const struct sto_version *v, int64_
 /** Add the files of v that hold nothing but what is below the floors to gone, which has n numbers and room for all files of v. Returns how
  * many there are then. remove_mu held. */
 size_t sto_expire__choose(struct sto_engine *e, const struct sto_version *v, uint64_t *gone, size_t n);
+/** Raise the floors to what the limit of bytes cuts off of points, whatever the hour; what else has expired does not matter. False: they could not be written. remove_mu
+ * held. Cost as sto_expire__raise. */
+bool sto_expire__raise_to_limit(struct sto_engine *e, const struct sto_version *v, uint64_t merge_gen);
+/** How many bytes of the files of v are points that floors hide, an estimate: those of files of which they hide so much that they are written again while
+ * the store exceeds its limit. Blocks: reads blocks of files that it looks at for the first time. */
+uint64_t sto_expire__pending_bytes(struct sto_engine *e, const struct sto_version *v);
 /** Add what is below the floors, and what the limit of bytes has cut off, to the wear of the files of v. */
 void sto_expire__look(struct sto_engine *e, const struct sto_version *v, struct sto_pick_wear *out);
 /** Would a merge of a file leave out rows because of these floors? f may be NULL. */

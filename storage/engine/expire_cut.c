@@ -25,28 +25,28 @@ struct cut_file {
 };
 
 /* Does a cutoff hide points of a file, but not all, and does the file not wait for it? */
-static bool passes(const struct sto_sst_info *f, int64_t cutoff_ms, uint64_t gen, int64_t now_ms)
+static bool passes(const struct sto_sst_info *f, int64_t cutoff_ms, uint64_t gen, const struct sto_cut_by *by)
 {
     return f->gen_hi < gen && f->min_ms < cutoff_ms && f->max_ms >= cutoff_ms &&
-           !sto_expire_cut__waits(f, cutoff_ms, now_ms);
+           (by->at_once || !sto_expire_cut__waits(f, cutoff_ms, by->now_ms));
 }
 
 /* Choose what counts: everything that hides rows, unless the file waits for it. False: no cutoff passes the file. */
 static bool cut_file_init(struct cut_file *c, struct sto_sst *sst, const struct sto_cut_by *by)
 {
     const struct sto_sst_info *f = sto_sst_info(sst);
-    bool any = passes(f, by->cutoff_ms, by->cutoff_gen, by->now_ms);
+    bool any = passes(f, by->cutoff_ms, by->cutoff_gen, by);
     *c = (struct cut_file){.sst = sst, .hour = any ? sto_hour(by->cutoff_ms) : INT32_MIN};
     if (by->floors)
         c->floors = ts_xcalloc(by->floors->n + 1, sizeof *c->floors);
     for (size_t i = 0; by->floors && i < by->floors->n; i++) {
         const struct sto_floor *at = &by->floors->at[i];
-        bool passed = passes(f, at->cutoff_ms, at->gen, by->now_ms);
+        bool passed = passes(f, at->cutoff_ms, at->gen, by);
         bool below = f->gen_hi < at->gen && f->max_ms < at->cutoff_ms;
         if ((!passed && !below) || sto_sst_series_meets(sto_sst_series(sst), at->series, NULL) != 1)
             continue;
         c->floors[c->n_floors++] = at;
-        any |= passed;
+        any |= passed || by->at_once;
     }
     return any;
 }

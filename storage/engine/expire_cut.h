@@ -24,7 +24,9 @@ struct sto_cut_by {
     const struct sto_floors *floors; /* borrowed; NULL: there are none */
     int64_t cutoff_ms;               /* points before it are hidden, */
     uint64_t cutoff_gen;             /* provided they are of generations below this one; 0 = none are */
-    int64_t now_ms;                  /* wall clock; INT64_MAX: no file waits */
+    int64_t now_ms;                  /* wall clock */
+    bool
+        at_once; /* no file waits, and one of which all series but some have expired counts, too: space is needed */
 };
 
 /** Does a file that a cutoff passes, or has not reached, wait for the time at which all of it has expired? O(1). */

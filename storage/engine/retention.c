@@ -339,9 +339,9 @@ static size_t choose_all(struct sto_engine *e, const struct sto_version *v, uint
     c.before_ms = at_ms == INT64_MIN ? c.least_ms : sto_keep_first_ms(keep, at_ms);
     size_t n = c.before_ms > STO_MIN_TS_MS ? choose(v, &c, gone, out) : 0;
     sto_keep_unref(keep);
-    if (e->opts.remote || at_ms == INT64_MIN)
+    if (e->opts.remote || (at_ms == INT64_MIN && !sto_evict__is_apart(e)))
         return n; /* it has what would be removed here, and rules that keep points longer would show it again */
-    sto_expire__raise(e, v, at_ms, merge_gen);
+    sto_expire__raise(e, v, at_ms == INT64_MIN ? STO_MIN_TS_MS : at_ms, merge_gen);
     return sto_expire__choose(e, v, gone, n);
 }
 
@@ -368,6 +368,16 @@ static int64_t removable_ms(struct sto_engine *e, bool expires, int64_t wall_ms,
     return look_at_clock(e, wall_ms, now) ? wall_ms - LAG_MS : INT64_MIN;
 }
 
+/* Make summaries of what is to be removed. While the clock is not trusted that is what the limit of bytes removes. */
+static void make_summaries(struct sto_engine *e, int64_t at_ms)
+{
+    if (!e->owner.age || (at_ms == INT64_MIN && !sto_evict__is_apart(e)))
+        return;
+    int64_t points_ms = sto_evict__points_ms(e);
+    int rc = e->owner.age(e->owner.arg, at_ms == INT64_MIN ? STO_MIN_TS_MS : at_ms);
+    sto_evict__aged(e, rc, points_ms);
+}
+
 /* ages: make summaries of what is to be removed, which may take long. */
 static int drop(struct sto_engine *e, bool ages, struct ts_error *err)
 {
@@ -378,8 +388,8 @@ static int drop(struct sto_engine *e, bool ages, struct ts_error *err)
     if (!expires && !(e->floors && e->floors->n) && !sto_evict__is_on(e))
         return 0;
     int64_t at_ms = removable_ms(e, expires, wall_ms, now);
-    if (ages && at_ms != INT64_MIN && e->owner.age)
-        e->owner.age(e->owner.arg, at_ms);
+    if (ages)
+        make_summaries(e, at_ms);
     sto_evict__look(e);
     pthread_mutex_lock(&e->remove_mu);
     struct sto_version *v = sto_engine_pin(e);

@@ -102,7 +102,8 @@ static void print_rule(const json_t *row, size_t n, struct ts_buf *out)
 static void print_limit(const json_t *limit, struct ts_buf *out)
 {
     const json_t *max_bytes = json_object_get(limit, "maxBytes"), *cutoff = json_object_get(limit, "cutoff");
-    const json_t *next = json_object_get(limit, "next");
+    const json_t *next = json_object_get(limit, "next"),
+                 *summaries = json_object_get(limit, "summariesCutoff");
     const char *source = json_string_value(json_object_get(limit, "source"));
     char bytes[TSD_FIGURE_BYTES], fixed[TSD_FIGURE_BYTES];
     if (json_is_integer(max_bytes))
@@ -117,6 +118,12 @@ static void print_limit(const json_t *limit, struct ts_buf *out)
     if (json_is_integer(cutoff)) {
         ts_buf_str(out, "    removed: points before ");
         print_time(cutoff, out);
+        if (json_is_integer(summaries)) {
+            ts_buf_str(out, ", summaries before ");
+            print_time(summaries, out);
+        } else if (summaries) {
+            ts_buf_str(out, ", no summaries");
+        }
         if (json_integer_value(json_object_get(limit, "pendingBytes")))
             ts_buf_printf(out, ", %s to be freed still", bytes_of(limit, "pendingBytes", bytes));
         ts_buf_char(out, '\n');

@@ -82,7 +82,8 @@ static void ingest_look_at_rules(struct tsd_ingest *in)
         struct sto_keep *keep = sto_retain_keep(in->store);
         sto_keep_unref(in->keep);
         in->keep = keep;
-        if (!sto_keep_expires(keep) && !sto_keep_ages(keep) && sto_keep_least_ms(keep) == STO_MIN_TS_MS) {
+        if (!sto_keep_expires(keep) && !sto_keep_ages(keep) &&
+            sto_keep_least_points_ms(keep) == STO_MIN_TS_MS) {
             sto_keep_unref(keep);
             in->keep = NULL;
         }
@@ -98,7 +99,7 @@ int tsd_ingest_expired(struct tsd_ingest *in, const struct sto_series *series)
 {
     int rule = sto_keep_rule(in->keep, series->id);
     int64_t hours = rule < 0 ? 0 : sto_keep_rule_ms(in->keep, (size_t)rule) / TS_HOUR_MS;
-    int64_t least_ms = sto_keep_least_ms(in->keep);
+    int64_t least_ms = sto_keep_least_points_ms(in->keep);
     ts_buf_clear(&in->msg);
     in->is_expired = true;
     if (least_ms > STO_MIN_TS_MS && sto_keep_from_ms(in->keep, series->id, in->now_ms) == least_ms) {

@@ -86,6 +86,8 @@ static void print_limit(struct ts_json *j, const struct sto_max_bytes *m, bool e
         ts_json_member_null(j, "maxBytes");
     ts_json_member_str(j, "source", m->is_set ? "set" : "max_bytes");
     print_time(j, "cutoff", m->cutoff_ms);
+    if (m->summaries_ms < m->cutoff_ms)
+        print_time(j, "summariesCutoff", m->summaries_ms);
     if (explain) {
         ts_json_member_count(j, "bytes", m->bytes);
         ts_json_member_count(j, "fixedBytes", m->fixed_bytes);

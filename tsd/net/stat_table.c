@@ -263,6 +263,9 @@ const struct tsd_stat_row tsd_stat_table[] = {
     GAUGE("storage.quota.held_s", "s", "Time for which max_bytes removes nothing yet (max_bytes_grace_s)."),
     GAUGE("storage.quota.max_bytes", "bytes", "Limit of the bytes of the store (max_bytes); 0 = none."),
     GAUGE("storage.quota.short", "flag", "1: max_bytes cannot be kept, whatever points are removed."),
+    GAUGE("storage.quota.summaries_cutoff_s", "s",
+          "Time (Unix) before which max_bytes has removed summaries of hours and days; 0 = it has removed "
+          "none."),
     GAUGE("storage.shards", "shards", "Shards of the store."),
     COUNTER("storage.shards_changes", "times",
             "Times that the number of shards was changed (tsd rebalance)."),

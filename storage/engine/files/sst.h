@@ -158,6 +158,7 @@ struct sto_sst_wear {
     uint64_t cut_epoch;     /* of the floors that n_cut was computed with */
     uint64_t cut_gen;       /* and the cutoff: its generation */
     int64_t cut_ms;         /* and its time */
+    bool cut_at_once;       /* and whether files waited for it */
     bool cut_known;         /* n_cut was computed */
 };
 /** The state of deletes; never NULL. wear.c and expire.c alone change the members that are not from the footer. */

@@ -310,14 +310,14 @@ static void test_store_quota__a_damaged_file_is_noticed(void **state)
 static void test_store_quota__a_later_version_is_not_damage(void **state)
 {
     (void)state;
-    static const size_t lengths[] = {20, 44, 300};
+    static const size_t lengths[] = {20, 48, 300};
     struct life l;
     struct sto_quota_file file;
     begin(&l, LIMIT, 0);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         uint8_t *b = ts_xcalloc(lengths[i], 1);
         struct ts_error err = {0};
-        memcpy(b, "TSDQUOTA\2", 9);
+        memcpy(b, "TSDQUOTA\3", 9);
         t_faultfs_put(l.f, "/db/QUOTA", b, lengths[i]);
         assert_int_equal(sto_quota_read(t_faultfs_fs(l.f), "/db", &file, &err), TS_EVERSION);
         b[8] = 1;
@@ -338,15 +338,49 @@ static void test_store_quota__a_cutoff_is_that_of_its_limit(void **state)
     begin(&l, 0, 0);
     assert_int_equal(sto_quota_open(&q, t_faultfs_fs(l.f), "/db", 0, 0, &err), 0);
     assert_int_equal(sto_quota_set(&q, true, 2000, &err), 0);
-    assert_int_equal(sto_quota_raise(&q, T0, 1000, &err), 0);
+    assert_int_equal(sto_quota_raise(&q, T0, T0, 1000, &err), 0);
     assert_int_equal(sto_quota_cutoff_ms(&q), STO_MIN_TS_MS);
-    assert_int_equal(sto_quota_raise(&q, T0, 2000, &err), 1);
-    assert_int_equal(sto_quota_raise(&q, T0 - DAY, 2000, &err), 0);
+    assert_int_equal(sto_quota_raise(&q, T0, T0, 2000, &err), 1);
+    assert_int_equal(sto_quota_raise(&q, T0 - DAY, T0 - DAY, 2000, &err), 0);
     assert_int_equal(sto_quota_cutoff_ms(&q), T0);
     assert_int_equal(sto_quota_set(&q, true, 0, &err), 0);
-    assert_int_equal(sto_quota_raise(&q, T0 + DAY, 2000, &err), 0);
+    assert_int_equal(sto_quota_raise(&q, T0 + DAY, T0 + DAY, 2000, &err), 0);
     assert_int_equal(sto_quota_cutoff_ms(&q), T0);
+    assert_int_equal(sto_quota_points_ms(&q), T0);
     sto_quota_close(&q);
+    end(&l);
+}
+
+/* Points may be cut off before summaries, never after them; a file that has one cutoff is one that older programs read. */
+static void test_store_quota__points_have_a_cutoff_of_their_own(void **state)
+{
+    (void)state;
+    struct life l;
+    struct sto_quota q;
+    struct sto_quota_file file;
+    struct ts_error err = {0};
+    begin(&l, 0, 0);
+    for (int k = 0; k < 3; k++) {
+        static const int64_t points_ms[] = {T0, T0 + DAY, T0},
+                             cutoff_ms[] = {T0, STO_MIN_TS_MS, T0 + 2 * DAY},
+                             is_points_ms[] = {T0, T0 + DAY, T0 + 2 * DAY}, is_ms[] = {T0, T0, T0 + 2 * DAY};
+        assert_int_equal(sto_quota_open(&q, t_faultfs_fs(l.f), "/db", 2000, 0, &err), 0);
+        uint64_t n = sto_quota_n_changes(&q);
+        assert_int_equal(sto_quota_raise(&q, points_ms[k], cutoff_ms[k], 2000, &err), 1);
+        assert_int_equal(sto_quota_n_changes(&q), n + 1);
+        assert_int_equal(sto_quota_raise(&q, points_ms[k], cutoff_ms[k], 2000, &err), 0);
+        assert_int_equal(sto_quota_points_ms(&q), is_points_ms[k]);
+        assert_int_equal(sto_quota_cutoff_ms(&q), is_ms[k]);
+        sto_quota_close(&q);
+        assert_int_equal(sto_quota_read(t_faultfs_fs(l.f), "/db", &file, &err), 1);
+        assert_int_equal(file.points_ms, is_points_ms[k]);
+        assert_int_equal(file.cutoff_ms, is_ms[k]);
+        size_t size;
+        uint8_t *b = t_faultfs_get(l.f, "/db/QUOTA", &size);
+        assert_int_equal(b[8], k == 1 ? 2 : 1);
+        assert_int_equal(size, k == 1 ? 44 : 36);
+        ts_free(b);
+    }
     end(&l);
 }
 
@@ -460,6 +494,7 @@ int main(void)
         CASE(test_store_quota__a_damaged_file_is_noticed),
         CASE(test_store_quota__a_later_version_is_not_damage),
         CASE(test_store_quota__a_cutoff_is_that_of_its_limit),
+        CASE(test_store_quota__points_have_a_cutoff_of_their_own),
         CASE(test_store_quota__no_crash_brings_anything_back),
         CASE(test_store_quota__no_crash_brings_anything_back_without_a_limit),
     };

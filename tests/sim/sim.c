@@ -112,6 +112,17 @@ static void release(struct sim *s)
     ts_free(s);
 }
 
+static void report_aged(const struct sim *s)
+{
+    printf("hours for longer than points: %zu have expired, %llu were compared\n", s->aged.n,
+           (unsigned long long)s->n_aged);
+    if (s->aged.days)
+        printf("days for longer than hours: %llu were compared; %llu changes of rules, %llu deletes of what "
+               "had expired, %llu times others came in between\n",
+               (unsigned long long)s->aged.n_days, (unsigned long long)s->aged.n_rules,
+               (unsigned long long)s->aged.n_deletes, (unsigned long long)s->aged.n_beside);
+}
+
 static void run(uint64_t seed, unsigned n_steps, bool verbose)
 {
     struct sim *s = ts_xcalloc(1, sizeof *s);
@@ -149,8 +160,7 @@ static void run(uint64_t seed, unsigned n_steps, bool verbose)
                (unsigned long long)s->bulk.n_taken, (unsigned long long)s->bulk.n_replaced,
                (unsigned long long)s->bulk.n_kept);
     if (verbose && s->aged.on)
-        printf("hours for longer than points: %zu have expired, %llu were compared\n", s->aged.n,
-               (unsigned long long)s->n_aged);
+        report_aged(s);
     if (verbose && s->n_cutoffs)
         printf("limit of bytes: %llu cutoffs\n", (unsigned long long)s->n_cutoffs);
     if (verbose)

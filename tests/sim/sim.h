@@ -15,7 +15,7 @@
  * Seeds above SIM_REMOTE_SEED have a remote store, which fails and to which another writer writes as well. Those above SIM_BULK_SEED
  * have bulk loads instead, those above SIM_TOTAL_SEED kept totals too, those above SIM_QUOTA_SEED a limit of bytes, and those above
  * SIM_LEVEL_SEED compress files harder and change the number of shards. Those above SIM_AGED_SEED have none of these, but a rule that keeps hours
- * longer than points.
+ * longer than points; those above SIM_DAYS_SEED rules that keep days, too, and change at any time, deletes of what has expired, and every third one a limit of bytes.
  *
  * Threads    one
  * Not here   the plain model of points (tests/model/reference.h), the file system (tests/faults/faultfs.h)
@@ -50,7 +50,8 @@
     5000000ull /* seeds above it also compress files harder and change the number of shards */
 #define SIM_AGED_SEED                                                                                        \
     6000000ull /* seeds above it have a rule that keeps hours longer than points, and nothing of what those above SIM_REMOTE_SEED have */
-#define SIM_OTHER_MS 777 /* thousandths of the times of which only the other writer puts points */
+#define SIM_DAYS_SEED 7000000ull /* seeds above it keep days longer than hours, too, and change their rules */
+#define SIM_OTHER_MS  777        /* thousandths of the times of which only the other writer puts points */
 
 /* A numbered increment, on its way. */
 struct sim_part {
@@ -223,7 +224,9 @@ struct sim_aged_hour {
     int32_t hour;
     struct t_ref_point *points; /* [n], n >= 1; owned */
     size_t n;
-    bool seen; /* in the answer that is looked at */
+    bool seen;       /* in the answer that is looked at */
+    bool is_deleted; /* it is to be in no answer, */
+    bool is_unsure;  /* or may be in none: the delete was not known to be on disk when the store ended */
 };
 
 /* Hours for longer than points. */
@@ -233,6 +236,18 @@ struct sim_aged {
     struct sim_aged_hour *v;   /* owned */
     size_t n, cap;             /* used, room */
     int64_t to_ms[SIM_SERIES]; /* hours before it are in v, if they have points */
+    /* seeds above SIM_DAYS_SEED: */
+    bool days;        /* this life has rules with days, which opts.retention_ms has the points of */
+    bool passing;     /* a pass may be under way: others come in between */
+    bool fresh;       /* points that are put now are young */
+    int64_t hours_ms; /* of the rule in force; that of points: it keeps no hours longer */
+    int64_t days_ms;  /* the same of days */
+    int64_t
+        maybe_ms; /* for how long points may be kept after the next opening, because setting a rule failed; 0 = as now */
+    int64_t gone_ms; /* hours of days that begin before it may be gone */
+    int64_t
+        bare_ms; /* hours before it may be gone without ever having had summaries: the limit of bytes cut them off while no rule kept any */
+    uint64_t n_rules, n_deletes, n_beside, n_days; /* for the report */
 };
 
 /* What is on the stack: who may be played meanwhile. */
@@ -310,6 +325,11 @@ static inline bool sim_has(const struct sim *s, uint64_t seeds)
 {
     return s->seed > seeds && s->seed <= SIM_AGED_SEED;
 }
+/** Is there a limit of bytes? */
+static inline bool sim_has_quota(const struct sim *s)
+{
+    return sim_has(s, SIM_QUOTA_SEED) || (s->aged.days && s->seed % 3 == 0);
+}
 
 /* sim.c */
 /** A number below n (n >= 1). */
@@ -361,6 +381,29 @@ void sim_aged_rule(struct sim *s, bool on_disk);
 void sim_aged_rules(const struct sim *s, char *out, size_t n);
 /** Compare whole hours that have expired with what they were. */
 void sim_check_aged(struct sim *s);
+/** Everything that was sent is in files, while nobody does anything. False: a fault was in the way. */
+bool sim_aged_settle(struct sim *s);
+/** Note the points of hours that have expired when points are kept for so long; all of them are on disk. */
+void sim_aged_note_expired(struct sim *s, int64_t now_ms, int64_t retention_ms);
+/** The same of hours that the limit of bytes has cut off, and summaries before summaries_ms may be gone. */
+void sim_aged_cut_off(struct sim *s, int64_t points_ms, int64_t summaries_ms);
+
+/* sim_days.c */
+void sim_days_configure(struct sim *s);
+/** The store was opened: which rule has it? */
+void sim_days_opened(struct sim *s);
+/** The rule changes, time passes, something that has expired is deleted. */
+void sim_days_step(struct sim *s);
+/** In the middle of a pass: something that has expired is deleted, or young points are put. */
+void sim_days_beside(struct sim *s);
+/** What may be gone by now, because of the rule in force. */
+void sim_days_note_gone(struct sim *s);
+/** For how long rows of summaries are shown, ms, or STO_KEEP_FOREVER. */
+int64_t sim_days_shown_ms(const struct sim *s, bool days);
+/** What was deleted is on disk. */
+void sim_days_confirm(struct sim *s);
+/** The store has ended. */
+void sim_days_ended(struct sim *s);
 
 /* sim_level.c */
 /** While the number of shards changes: writers may go on at this call of the file system. */
@@ -389,6 +432,10 @@ void sim_send_part(struct sim *s, unsigned writer, unsigned owner, const struct 
                    const struct sim_part *part);
 /** A writer deletes all that a series has. */
 void sim_delete_all(struct sim *s, unsigned i);
+/** A writer deletes what a series has in a range, inclusive, if it may. */
+bool sim_delete_range(struct sim *s, unsigned writer, unsigned i, int64_t from_ms, int64_t to_ms);
+/** What the compact thread does by itself; play: others take turns meanwhile. */
+void sim_merge_some(struct sim *s, bool play);
 /** Everything to files, and all merges. */
 void sim_compact(struct sim *s);
 /** Everything that has arrived to a level. True: it is there. */

@@ -2,9 +2,9 @@
  * sim_aged.c - hours for longer than points: a rule keeps points for some days and hours for ever, and whole hours of points that have expired are answered
  * as the model had them.
  *
- * Before time passes, or the rule changes between two runs, everything is brought to disk, and the points of the hours that expire by that are noted. Nothing
- * changes them afterwards: what is older is neither put nor deleted, as in the daemon. Passes of retention, ends and faults come whenever they come. Now and then
- * the marks are lost.
+ * Before time passes, or the rule changes, everything is brought to disk, and the points of the hours that expire by that are noted. Nothing
+ * changes them afterwards: what is older is neither put nor deleted, but for whole days in sim_days.c. Passes of retention, ends and faults come whenever they come. Now and then
+ * the marks are lost. Where hours become days, each hour has to be in its day, or to answer by itself, once.
  *
  * Threads    one
  */
@@ -28,6 +28,7 @@ void sim_aged_configure(struct sim *s)
     s->opts.retention_ms = s->retention_ms = (int64_t)(1 + sim_rnd(s, 12)) * TS_DAY_MS;
     s->opts.age_pass_rows = sim_chance(s, 30) ? 1 + sim_rnd(s, 30) : 0;
     s->has_adds = s->clock_steps = s->short_lives = s->once.on = false;
+    sim_days_configure(s);
 }
 
 void sim_aged_release(struct sim *s)
@@ -69,7 +70,7 @@ static void note_hours(struct sim *s, unsigned i, int64_t to_ms)
 }
 
 /* Hours of which everything is on disk expire. */
-static void note_expired(struct sim *s, int64_t now_ms, int64_t retention_ms)
+void sim_aged_note_expired(struct sim *s, int64_t now_ms, int64_t retention_ms)
 {
     int64_t to_ms = ts_floor_div(now_ms - retention_ms, TS_HOUR_MS) * TS_HOUR_MS;
     for (unsigned i = 0; i < SIM_SERIES; i++)
@@ -77,30 +78,47 @@ static void note_expired(struct sim *s, int64_t now_ms, int64_t retention_ms)
             note_hours(s, i, to_ms);
 }
 
+void sim_aged_cut_off(struct sim *s, int64_t points_ms, int64_t summaries_ms)
+{
+    int64_t to_ms = ts_floor_div(points_ms, TS_HOUR_MS) * TS_HOUR_MS;
+    for (unsigned i = 0; i < SIM_SERIES && points_ms > STO_MIN_TS_MS; i++)
+        if (to_ms > s->aged.to_ms[i])
+            note_hours(s, i, to_ms);
+    s->aged.gone_ms = summaries_ms > s->aged.gone_ms ? summaries_ms : s->aged.gone_ms;
+    sim_days_note_gone(s);
+}
+
+bool sim_aged_settle(struct sim *s)
+{
+    unsigned pct = s->hook_pct;
+    s->hook_pct = 0; /* nobody puts meanwhile */
+    sim_turn_all(s);
+    bool good = sim_all_well(s) && sim_flush(s, STO_LEVEL_FILES) && sim_all_well(s);
+    s->hook_pct = pct;
+    if (good)
+        sim_days_confirm(s);
+    return good;
+}
+
 void sim_aged_time(struct sim *s)
 {
     int64_t ms = (int64_t)(sim_chance(s, 60) ? sim_rnd(s, TS_HOUR_MS) : sim_rnd(s, 5 * TS_DAY_MS));
-    if (s->opts.retention_ms) {
-        unsigned pct = s->hook_pct;
-        s->hook_pct = 0; /* nobody puts meanwhile */
-        sim_turn_all(s);
-        bool good = sim_all_well(s) && sim_flush(s, STO_LEVEL_FILES) && sim_all_well(s);
-        s->hook_pct = pct;
-        if (!good)
+    int64_t keep_ms = s->opts.retention_ms;
+    if (s->aged.maybe_ms && (!keep_ms || s->aged.maybe_ms < keep_ms))
+        keep_ms = s->aged.maybe_ms;
+    if (keep_ms) {
+        if (!sim_aged_settle(s))
             return;
-        note_expired(s, s->now_ms + ms, s->opts.retention_ms);
+        sim_aged_note_expired(s, s->now_ms + ms, keep_ms);
     }
     s->now_ms += ms;
     ts_clock_set_fake_mono(ts_clock_mono_ns() + ms * 1000000);
+    sim_days_note_gone(s);
 }
 
-void sim_aged_rule(struct sim *s, bool on_disk)
+static void lose_marks(struct sim *s)
 {
     static const char marks[] = "/db/AGED";
-    s->opts.retention_ms =
-        on_disk && sim_chance(s, 80) ? s->retention_ms * (1 + (int64_t)sim_rnd(s, 3)) / 2 : 0;
-    if (s->opts.retention_ms)
-        note_expired(s, s->now_ms, s->opts.retention_ms);
     if (!sim_chance(s, 12))
         return;
     sim_say(s, "the marks of summaries are lost");
@@ -111,6 +129,17 @@ void sim_aged_rule(struct sim *s, bool on_disk)
         (void)t_faultfs_flip(s->f, marks, 18, 1);
 }
 
+void sim_aged_rule(struct sim *s, bool on_disk)
+{
+    if (!s->aged.days) {
+        s->opts.retention_ms =
+            on_disk && sim_chance(s, 80) ? s->retention_ms * (1 + (int64_t)sim_rnd(s, 3)) / 2 : 0;
+        if (s->opts.retention_ms)
+            sim_aged_note_expired(s, s->now_ms, s->opts.retention_ms);
+    }
+    lose_marks(s);
+}
+
 void sim_aged_rules(const struct sim *s, char *out, size_t n)
 {
     snprintf(out, n, "* points=%lldh hours=forever", (long long)(s->opts.retention_ms / TS_HOUR_MS));
@@ -118,46 +147,98 @@ void sim_aged_rules(const struct sim *s, char *out, size_t n)
 
 /* --- what is answered --- */
 
-static struct sim_aged_hour *find(struct sim *s, unsigned i, int32_t hour)
+/* What is looked at. */
+enum kind { POINTS, HOURS, DAYS };
+
+static const char *const names[] = {"points", "a summary", "a summary of a day"};
+
+/* Points of some hours in a row. */
+struct part {
+    struct t_ref_point *v; /* owned */
+    size_t n;
+};
+
+/* The hours of a series from hour on to before end that are there have been seen. False: it is not known which of them should be there. */
+static bool see_hours(struct sim *s, unsigned i, int32_t hour, int32_t end, const char *from,
+                      struct part part[2])
 {
-    for (size_t k = 0; k < s->aged.n; k++)
-        if (s->aged.v[k].series == i && s->aged.v[k].hour == hour)
-            return &s->aged.v[k];
-    return NULL;
+    bool sure = sto_aged_day_of(hour).from * TS_HOUR_MS >= s->aged.gone_ms || !s->aged.days;
+    for (size_t k = 0; k < s->aged.n; k++) {
+        struct sim_aged_hour *is = &s->aged.v[k];
+        if (is->series != i || is->hour < hour || is->hour >= end || is->is_deleted)
+            continue;
+        if (is->seen)
+            sim_fail(s, "series %u, hour %d that has expired: %s, and it was there already", i, is->hour,
+                     from);
+        is->seen = true;
+        sure = sure && !is->is_unsure && (!s->aged.days || is->hour * TS_HOUR_MS >= s->aged.bare_ms);
+        for (size_t j = 0; j < is->n; j++) {
+            struct part *p = &part[is->points[j].value.kind == TS_NUM_INT ? STO_AGED_INTS : STO_AGED_OTHERS];
+            p->v = ts_xrealloc(p->v, (p->n + 1) * sizeof *p->v);
+            p->v[p->n++] = is->points[j];
+        }
+    }
+    return sure;
 }
 
-static void check_hour(struct sim *s, unsigned i, int32_t hour, const struct sto_aged *a, const char *from)
+/* A row, of an hour or a day, has what its hours had. */
+static void check_row(struct sim *s, unsigned i, int32_t hour, const struct sto_aged *a, const char *from)
 {
-    struct sim_aged_hour *is = find(s, i, hour);
-    if (!is)
+    struct part part[2] = {{NULL, 0}, {NULL, 0}};
+    bool sure = see_hours(s, i, hour, hour + (int32_t)sto_aged_hours(a), from, part);
+    if (!part[0].n && !part[1].n)
         sim_fail(s, "series %u, hour %d that has expired: %s that nobody wrote", i, hour, from);
-    struct t_ref_point *part = ts_xmalloc((is->n + 1) * sizeof *part);
     for (unsigned p = 0; p < 2; p++) {
-        size_t n = 0;
-        for (size_t k = 0; k < is->n; k++)
-            if ((is->points[k].value.kind == TS_NUM_INT) == (p == STO_AGED_INTS))
-                part[n++] = is->points[k];
-        if (a->part[p].n != n || (n && !t_ref_sums_up(&a->part[p], hour * TS_HOUR_MS, part, n)))
+        size_t n = part[p].n;
+        if (sure &&
+            (a->part[p].n != n || (n && !t_ref_sums_up(&a->part[p], hour * TS_HOUR_MS, part[p].v, n))))
             sim_fail(s,
                      "series %u, hour %d that has expired: %s of %u points, there were %zu, or its numbers "
                      "are others",
                      i, hour, from, a->part[p].n, n);
+        ts_free(part[p].v);
     }
-    ts_free(part);
-    is->seen = true;
     s->n_aged++;
+    s->aged.n_days += a->n_hours > 0;
 }
 
-/* rows: they are summaries, of the series h; else points. */
-static bool check_scan(struct sim *s, unsigned i, struct sto_snap *snap, const struct sto_series *h,
-                       bool rows, int64_t from_ms, int64_t to_ms)
+/* Rows that have expired are in no scan. */
+static bool check_expired(struct sim *s, unsigned i, struct sto_snap *snap, const struct sto_series *h,
+                          enum kind kind, int64_t to_ms)
 {
+    int64_t shown_ms = sim_days_shown_ms(s, kind == DAYS);
+    struct sto_scan_spec spec = {.metric = h->metric,
+                                 .series = &h,
+                                 .n_series = 1,
+                                 .from_ms = STO_MIN_TS_MS,
+                                 .to_ms = to_ms - 1,
+                                 .final = true};
+    struct sto_merge *scan = NULL;
+    struct ts_error err = {0};
+    struct sto_row row;
+    struct sto_aged a;
+    int rc = sto_scan(snap, &spec, &scan, &err);
+    while (rc >= 0 && (rc = sto_merge_next(scan, &row, &err)) == 1)
+        if (shown_ms != STO_KEEP_FOREVER && row.key.hour * TS_HOUR_MS < s->now_ms - shown_ms &&
+            sto_aged_read(row.cells, &a))
+            sim_fail(s, "series %u, hour %d: %s that has expired itself is shown", i, row.key.hour,
+                     names[kind]);
+    sto_merge_free(scan);
+    return sim_ok(s, rc, &err, "a scan of summaries");
+}
+
+static bool check_scan(struct sim *s, unsigned i, struct sto_snap *snap, const struct sto_series *h,
+                       enum kind kind, int64_t from_ms, int64_t to_ms)
+{
+    bool rows = kind != POINTS;
+    if (from_ms >= to_ms)
+        return true;
     struct sto_scan_spec spec = {.metric = h->metric,
                                  .series = &h,
                                  .n_series = 1,
                                  .from_ms = from_ms,
                                  .to_ms = to_ms - 1,
-                                 .aged = !rows,
+                                 .aged = true,
                                  .final = true};
     struct sto_merge *scan = NULL;
     struct ts_error err = {0};
@@ -166,9 +247,28 @@ static bool check_scan(struct sim *s, unsigned i, struct sto_snap *snap, const s
     int rc = sto_scan(snap, &spec, &scan, &err);
     while (rc >= 0 && (rc = sto_merge_next(scan, &row, &err)) == 1)
         if (rows ? sto_aged_read(row.cells, &a) : sto_aged_make(row.cells, &a))
-            check_hour(s, i, row.key.hour, &a, rows ? "a summary" : "a row");
+            check_row(s, i, row.key.hour, &a, names[kind]);
     sto_merge_free(scan);
-    return sim_ok(s, rc, &err, "a scan of expired hours");
+    return sim_ok(s, rc, &err, "a scan of expired hours") &&
+           (!rows || check_expired(s, i, snap, h, kind, to_ms));
+}
+
+/* All hours of a series were looked for. */
+static void check_seen(struct sim *s, unsigned i)
+{
+    for (size_t k = 0; k < s->aged.n; k++) {
+        struct sim_aged_hour *is = &s->aged.v[k];
+        if (is->series != i || is->is_deleted)
+            continue;
+        bool may_be_gone = s->aged.days && (sto_aged_day_of(is->hour).from * TS_HOUR_MS < s->aged.gone_ms ||
+                                            is->hour * TS_HOUR_MS < s->aged.bare_ms);
+        if (!is->seen && is->is_unsure)
+            is->is_deleted = true; /* it was deleted */
+        else if (!is->seen && !may_be_gone)
+            sim_fail(s, "series %u, hour %d that has expired: nothing answers for its %zu points", i,
+                     is->hour, is->n);
+        is->is_unsure &= s->aged.days && is->hour * TS_HOUR_MS < s->aged.gone_ms;
+    }
 }
 
 static bool check_series(struct sim *s, unsigned i, struct sto_snap *snap, const struct sto_series *h)
@@ -178,18 +278,27 @@ static bool check_series(struct sim *s, unsigned i, struct sto_snap *snap, const
     sto_snap_aged(snap, h, &at);
     if (at.lost)
         return true; /* a pass will find them again */
-    int64_t rows_to_ms = at.to_ms < to_ms ? at.to_ms : to_ms;
-    const struct sto_series *aged = sto_snap_aged_series(snap, sto_snap_aged_metric(snap, h->metric), h);
+    int64_t rows_to_ms = at.to_ms < to_ms ? at.to_ms : to_ms, days_to_ms = STO_MIN_TS_MS;
+    const struct sto_series *hours = sto_snap_aged_series(snap, sto_snap_aged_metric(snap, h->metric), h),
+                            *days = NULL;
+    if (hours) {
+        sto_snap_aged(snap, hours, &at);
+        if (at.lost)
+            return true;
+        days_to_ms = at.to_ms < rows_to_ms ? at.to_ms : rows_to_ms;
+        days = sto_snap_aged_series(snap, sto_snap_aged_metric(snap, hours->metric), hours);
+    }
     for (size_t k = 0; k < s->aged.n; k++)
         s->aged.v[k].seen = false;
-    if (aged && rows_to_ms > STO_MIN_TS_MS && !check_scan(s, i, snap, aged, true, STO_MIN_TS_MS, rows_to_ms))
+    sim_say(s, "series %u: days before %lld, hours before %lld, points before %lld have expired", i,
+            (long long)days_to_ms, (long long)rows_to_ms, (long long)to_ms);
+    if (days && !check_scan(s, i, snap, days, DAYS, STO_MIN_TS_MS, days_to_ms))
         return false;
-    if (to_ms > rows_to_ms && !check_scan(s, i, snap, h, false, rows_to_ms, to_ms))
+    if (hours && !check_scan(s, i, snap, hours, HOURS, days_to_ms, rows_to_ms))
         return false;
-    for (size_t k = 0; k < s->aged.n; k++)
-        if (s->aged.v[k].series == i && !s->aged.v[k].seen)
-            sim_fail(s, "series %u, hour %d that has expired: nothing answers for its %zu points", i,
-                     s->aged.v[k].hour, s->aged.v[k].n);
+    if (!check_scan(s, i, snap, h, POINTS, rows_to_ms, to_ms))
+        return false;
+    check_seen(s, i);
     return true;
 }
 

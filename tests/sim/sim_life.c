@@ -202,6 +202,10 @@ void sim_fault_over(struct sim *s)
 static struct sto_opts opts_now(struct sim *s)
 {
     struct sto_opts opts = s->opts;
+    if (s->aged.days) { /* rules were set by commands */
+        opts.retention_ms = 0;
+        return opts;
+    }
     if ((s->seed % 3 && !s->aged.on) || !opts.retention_ms)
         return opts;
     long long hours = (long long)(opts.retention_ms / TS_HOUR_MS);
@@ -262,6 +266,7 @@ static void end_of_process(struct sim *s, bool power)
         t_faultfs_kill(s->f);
     }
     say_files(s);
+    sim_days_ended(s);
     t_faultfs_set_capacity(s->f, 0);
     s->faulty = s->broken = s->full = s->sync_lost = s->cut_planned = s->kill_planned = false;
     s->remote.off = false;
@@ -311,11 +316,12 @@ void sim_open(struct sim *s)
         if (sto_open(&opts, &s->st, &err) < 0)
             sim_fail(s, "cannot be opened: %s", err.text);
     }
+    for (unsigned i = 0; i < s->n_series; i++)
+        s->series[i].h = NULL;
+    sim_days_opened(s);
     sim_clock_open(s, clean);
     sim_once_listen(s);
     sim_say(s, "open: %u writers, sync %d", s->opts.n_writers, (int)s->opts.wal_sync);
-    for (unsigned i = 0; i < s->n_series; i++)
-        s->series[i].h = NULL;
     if (looked && sim_fingerprint(s) != print)
         sim_fail(s, "reading showed something else than is there after the opening");
 }
@@ -392,7 +398,7 @@ void sim_crash(struct sim *s, bool power)
     s->st = NULL;
     forget_run(s);
     end_of_process(s, power);
-    if (!s->has_adds)
+    if (!s->has_adds && !s->aged.days)
         s->opts.retention_ms = 0; /* else nobody sees which of the expired points were lost */
     sim_open(s);
     compare(s, power ? "after a power cut" : "after a kill");

@@ -123,6 +123,10 @@ void sim_turn_all(struct sim *s)
 int64_t sim_some_time(struct sim *s, bool *out_ms)
 {
     int64_t t = s->now_ms / 1000 * 1000;
+    if (s->aged.fresh) {
+        *out_ms = false;
+        return t - (int64_t)sim_rnd(s, 1500) * 1000;
+    }
     switch (sim_rnd(s, s->dense ? 400 : 12)) {
     case 0:
         t -= (int64_t)sim_rnd(s, 100) * TS_DAY_MS;
@@ -158,22 +162,28 @@ struct ts_num sim_some_value(struct sim *s, unsigned series)
     return (struct ts_num){.m = (int64_t)sim_rnd(s, 100000), .kind = TS_NUM_INT};
 }
 
-void sim_delete_all(struct sim *s, unsigned i)
+bool sim_delete_range(struct sim *s, unsigned writer, unsigned i, int64_t from_ms, int64_t to_ms)
 {
-    unsigned writer = (unsigned)sim_rnd(s, s->opts.n_writers);
     const struct sto_series *h = sim_resolve(s, i, true);
     struct sto_writer *p = sto_writer(s->st, writer);
     unsigned owner = h ? sto_writer_slot(p, h) : 0;
     if (!h || sim_once_is_for(s, i) || s->open[writer][owner].n >= OPEN_MAX ||
-        sto_delete(p, h, STO_MIN_TS_MS, STO_MAX_TS_MS) < 0)
-        return;
+        sto_delete(p, h, from_ms, to_ms) < 0)
+        return false;
     s->n_ops++;
-    sim_say(s, "writer %u deletes all of series %u", writer, i);
+    sim_say(s, "writer %u deletes of series %u from %lld to %lld", writer, i, (long long)from_ms,
+            (long long)to_ms);
     struct sim_op op = {.p = {.series = &s->handles[i],
-                              .ts_ms = STO_MIN_TS_MS,
-                              .m = STO_MAX_TS_MS,
+                              .ts_ms = from_ms,
+                              .m = to_ms,
                               .flags = sto_meta_flags(STO_OP_DEL, TS_NUM_INT, 0, true)}};
     ops_add(&s->open[writer][owner], &op);
+    return true;
+}
+
+void sim_delete_all(struct sim *s, unsigned i)
+{
+    (void)sim_delete_range(s, (unsigned)sim_rnd(s, s->opts.n_writers), i, STO_MIN_TS_MS, STO_MAX_TS_MS);
 }
 
 static void put(struct sim *s, enum sto_op kind)
@@ -181,6 +191,8 @@ static void put(struct sim *s, enum sto_op kind)
     if (!s->n_series)
         return;
     unsigned writer = (unsigned)sim_rnd(s, s->opts.n_writers), i = (unsigned)sim_rnd(s, s->n_series);
+    if (s->aged.fresh) /* one writer after the other, so that all of it arrives in the turns that follow */
+        writer = s->n_turns % s->opts.n_writers;
     const struct sto_series *h = sim_resolve(s, i, true);
     if (!h || sim_once_is_for(s, i))
         return;
@@ -377,6 +389,8 @@ void sim_compact(struct sim *s)
     if (good) {
         sim_clock_look(s);
         sim_flush(s, STO_LEVEL_COMPACT);
+        if (s->aged.days)
+            sim_quota_see(s);
     }
     s->hook_pct = pct;
     if (!good)
@@ -384,19 +398,24 @@ void sim_compact(struct sim *s)
     s->clock.known &= sim_all_well(s);
 }
 
-/* What the compact thread does by itself; play: others take turns meanwhile. */
-static void merge_some(struct sim *s, bool play)
+void sim_merge_some(struct sim *s, bool play)
 {
     struct ts_error err = {0};
     unsigned top;
     if (s->aged.on) /* a pass that makes summaries begins with a flush, which empties queues */
         sim_turn_all(s);
+    if (s->aged.on && sim_has_quota(s) && !sim_aged_settle(s))
+        return; /* what the limit of bytes cuts off is on disk */
     sim_say(s, "merges");
     sim_clock_look(s);
     sim_begin(s, SIM_COMPACT, play && !s->aged.on, &top);
+    s->aged.passing = s->aged.days && s->hook_pct;
     int rc = sto_store_pump_merges(s->st, &err);
+    s->aged.passing = false;
     sim_end(s, SIM_COMPACT, top);
     sim_make_sure(s);
+    if (s->aged.days)
+        sim_quota_see(s); /* under the present rule */
     s->clock.known &= sim_ok(s, rc, &err, "merging") && sim_all_well(s);
 }
 
@@ -415,7 +434,7 @@ static void played(struct sim *s, bool may_flush, bool may_drop)
 {
     uint64_t r = sim_rnd(s, 100);
     if (s->actors & SIM_BULK && may_flush && !(s->actors & SIM_COMPACT) && sim_chance(s, 10)) {
-        merge_some(s, true);
+        sim_merge_some(s, true);
         return;
     }
     bool alone = s->actors & SIM_SHIP && s->remote.careful; /* nobody puts points meanwhile */
@@ -423,7 +442,7 @@ static void played(struct sim *s, bool may_flush, bool may_drop)
         if (s->no_flush)
             return;
         if (s->actors & SIM_SHIP && may_flush && !(s->actors & SIM_COMPACT) && sim_chance(s, 70))
-            merge_some(s, !alone);
+            sim_merge_some(s, !alone);
         else
             sim_ship_played(s, may_drop);
     } else if (r < 40)
@@ -480,6 +499,16 @@ void sim_hook(void *arg, enum t_op op, const char *path, bool after)
     if (s->top == SIM_BULK && !after)
         sim_bulk_look(s, op, path);
     sim_level_hook(s, path);
+    if (s->aged.passing && !after && s->depth == 0 && s->n_turns < PLAYED_MAX && strstr(path, "/files/") &&
+        op != T_OP_UNLINK && op != T_OP_SYNC_DIR && !t_faultfs_is_off(s->f) && sim_chance(s, 4)) {
+        s->depth++;
+        s->n_turns++;
+        s->n_played++;
+        sim_days_beside(s);
+        s->flushed = true;
+        s->depth--;
+        return;
+    }
     if (!may_play(s))
         return;
     bool in_bulk = s->top == SIM_BULK && (strstr(path, "/bulk/") || strstr(path, "/BULK"));
@@ -495,7 +524,7 @@ static void flush_files(struct sim *s)
     if (sim_chance(s, 70))
         sim_turn_all(s);
     if (sim_flush(s, STO_LEVEL_FILES) && s->merges_follow)
-        merge_some(s, true);
+        sim_merge_some(s, true);
 }
 
 static void do_step(struct sim *s)
@@ -507,8 +536,10 @@ static void do_step(struct sim *s)
         sim_bulk_step(s);
     else if (sim_has(s, SIM_TOTAL_SEED) && sim_chance(s, 4))
         sim_totals_change(s);
-    else if (sim_has(s, SIM_QUOTA_SEED) && sim_chance(s, 2))
+    else if (sim_has_quota(s) && sim_chance(s, 2))
         sim_quota_change(s);
+    else if (s->aged.days && sim_chance(s, 8))
+        sim_days_step(s);
     else if (sim_has(s, SIM_LEVEL_SEED) && sim_chance(s, 5))
         sim_level_step(s);
     else if (r < s->flush_pm)
@@ -528,7 +559,7 @@ static void do_step(struct sim *s)
     else if (r < 790)
         sim_flush(s, sim_chance(s, 50) ? STO_LEVEL_DISK : STO_LEVEL_LOG);
     else if (r < 810)
-        sim_chance(s, s->full_pct) ? sim_compact(s) : merge_some(s, true);
+        sim_chance(s, s->full_pct) ? sim_compact(s) : sim_merge_some(s, true);
     else if (r < 840)
         s->aged.on ? sim_aged_time(s) : sim_clock_pass(s);
     else if (r < 865)

@@ -12,14 +12,9 @@
 #define MEMSTORE    4096u
 #define LIMIT_LEAST (2 * MEMSTORE)
 
-static bool is_on(const struct sim *s)
-{
-    return sim_has(s, SIM_QUOTA_SEED);
-}
-
 void sim_quota_vary(struct sim *s)
 {
-    if (!is_on(s))
+    if (!sim_has_quota(s))
         return;
     uint64_t r = ts_hash_u64(s->seed ^ 0x71756f7461ull << 8) + s->n_crashes;
     s->opts.memstore_bytes = MEMSTORE;
@@ -43,20 +38,25 @@ void sim_quota_change(struct sim *s)
 void sim_quota_see(struct sim *s)
 {
     struct sto_max_bytes m;
-    if (!is_on(s) || !s->st)
+    if (!sim_has_quota(s) || !s->st)
         return;
     if (sto_max_bytes(s->st, &(struct sto_max_bytes_call){.what = STO_MAX_BYTES_LIST}, &m, NULL) < 0)
         sim_fail(s, "max_bytes cannot be listed");
     if (m.cutoff_ms < s->cutoff_ms)
         sim_fail(s, "the cutoff of max_bytes went back from %lld to %lld", (long long)s->cutoff_ms,
                  (long long)m.cutoff_ms);
+    if (m.cutoff_ms > s->cutoff_ms)
+        sim_say(s, "max_bytes has cut off points before %lld, summaries before %lld", (long long)m.cutoff_ms,
+                (long long)m.summaries_ms);
     s->n_cutoffs += m.cutoff_ms > s->cutoff_ms;
     s->cutoff_ms = m.cutoff_ms;
+    if (s->aged.days)
+        sim_aged_cut_off(s, m.cutoff_ms, m.summaries_ms);
     s->horizon_ms = m.cutoff_ms > s->horizon_ms ? m.cutoff_ms : s->horizon_ms;
 }
 
 int64_t sim_expired_ms(const struct sim *s)
 {
     int64_t old_ms = s->opts.retention_ms ? s->now_ms - s->opts.retention_ms : STO_MIN_TS_MS;
-    return is_on(s) && s->cutoff_ms > old_ms ? s->cutoff_ms : old_ms;
+    return sim_has_quota(s) && s->cutoff_ms > old_ms ? s->cutoff_ms : old_ms;
 }

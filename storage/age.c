@@ -252,42 +252,61 @@ static int cmp_series(const void *a, const void *b)
     return x->metric != y->metric ? (x->metric < y->metric ? -1 : 1) : x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Up to where a chunk of one series whose mark was lost goes: as far as it has summaries. False: the mark stays lost. */
-static bool find_end(struct pass *p, const struct todo *t, const struct sto_series *s, int64_t *out_ms)
+/* The hours of a chunk of one series whose mark was lost: up to where it has summaries; or, of hours, from where its days are not needed. False: the
+ * mark stays lost. */
+static bool find_hours(struct pass *p, const struct todo *t, struct sto_age_chunk *c)
 {
     const struct sto_floors *aged = sto_keep_aged(p->keep);
-    if (!sto_age_rows__end(&p->rows, s, t->to_ms, out_ms))
+    int64_t needed_ms;
+    if (c->has_days) {
+        if (!sto_age_rows__needed(&p->rows, c->series[0], &needed_ms))
+            return false;
+        c->first = sto_hour(needed_ms);
+        c->from_ms = c->from_ms < needed_ms ? needed_ms : c->from_ms;
+        c->to_ms = c->to_ms < needed_ms ? needed_ms : c->to_ms;
+    } else if (!sto_age_rows__end(&p->rows, c->series[0], t->to_ms, &c->to_ms)) {
         return false;
+    }
+    c->keeps = !c->has_days;
     /* a mark of its own, if there is room for one more */
-    return *out_ms == t->to_ms || p->n_rise + aged->n < STO_FLOORS_MAX / 2;
+    return c->to_ms == t->to_ms || p->n_rise + aged->n < STO_FLOORS_MAX / 2;
+}
+
+/* The next chunk of n series. Returns how many series it has; they are left alone if c->n is 0. */
+static size_t next_chunk(struct pass *p, const struct todo *t, const struct sto_series **series, size_t n,
+                         struct sto_age_chunk *c)
+{
+    *c = (struct sto_age_chunk){.series = series,
+                                .n = 1,
+                                .from_ms = p->first_ms,
+                                .to_ms = t->to_ms,
+                                .first = sto_hour(t->from_ms),
+                                .has_days = has_days(p, series[0])};
+    if (c->has_days && c->from_ms < c->to_ms)
+        c->from_ms = sto_age_days_floor(c->from_ms);
+    if (c->from_ms < t->from_ms)
+        c->from_ms = t->from_ms;
+    if (t->keeps) {
+        c->n = find_hours(p, t, c);
+        return 1;
+    }
+    size_t most = c->from_ms < c->to_ms ? sto_age_rows__most(c, n) : 1;
+    while (c->n < most && series[c->n]->metric == series[0]->metric)
+        c->n++;
+    return c->n;
 }
 
 static int do_series(struct pass *p, const struct todo *t, const struct sto_series **series, size_t n,
                      struct ts_error *err)
 {
-    struct sto_age_chunk c = {.from_ms = p->first_ms,
-                              .to_ms = t->to_ms,
-                              .first = sto_hour(t->from_ms),
-                              .has_days = n && has_days(p, series[0]),
-                              .keeps = t->keeps};
-    if (c.has_days && c.from_ms < c.to_ms)
-        c.from_ms = sto_age_days_floor(c.from_ms);
-    if (c.from_ms < t->from_ms)
-        c.from_ms = t->from_ms;
-    for (size_t i = 0; i < n && !is_full(p); i += c.n) {
-        c.series = series + i;
-        c.n = 1;
-        if (c.keeps && !find_end(p, t, series[i], &c.to_ms))
-            continue;
-        size_t most = c.from_ms < c.to_ms ? sto_age_rows__most(&c, n - i) : 1;
-        while (c.n < most && series[i + c.n]->metric == series[i]->metric)
-            c.n++;
-        if (c.from_ms < c.to_ms)
+    struct sto_age_chunk c;
+    for (size_t i = 0; i < n && !is_full(p);) {
+        i += next_chunk(p, t, series + i, n - i, &c);
+        if (c.n && c.from_ms < c.to_ms)
             TS_TRY(sto_age_rows__write(&p->rows, &c, err));
-        struct rise *rise = rise_to(p, c.to_ms);
         for (size_t k = 0; k < c.n; k++)
-            if (!roaring_bitmap_contains(p->rows.failed, series[i + k]->id))
-                roaring_bitmap_add(rise->pending, series[i + k]->id);
+            if (!roaring_bitmap_contains(p->rows.failed, c.series[k]->id))
+                roaring_bitmap_add(rise_to(p, c.to_ms)->pending, c.series[k]->id);
         if (sto_aged_files_full(p->files))
             TS_TRY(write_rows(p, err));
     }

@@ -13,7 +13,8 @@
  * series, and another one follows).
  *
  * A series keeps its mark when rules change. Nothing before it is a point again. If its mark was lost (age_marks.h), points of hours before it may have been
- * removed: then a row stays as it is where the points that are left are not more than it knows.
+ * removed: then a row stays as it is where the points that are left are not more than it knows. Of a series of hours, days up to the last one that knows more than the hours
+ * that are left stay, whatever zone they are of, and the hours after it become days of the present zone; each row says which hours it has, so no hour is in two of them.
  *
  * Format     docs/FORMAT.md "Marks of summaries"
  * Threads    passes: the compact thread; stats: any

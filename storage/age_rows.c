@@ -35,6 +35,20 @@ void sto_age_rows__release(struct sto_age_rows *r)
     ts_buf_release(&r->text);
 }
 
+/* Rows of one series, one after the other. */
+struct cursor {
+    struct sto_merge *scan; /* owned; NULL: there are none */
+    struct sto_row row;     /* the present one */
+    bool more;              /* there is one */
+};
+
+static int cursor_next(struct cursor *c, struct ts_error *err)
+{
+    int rc = sto_merge_next(c->scan, &c->row, err);
+    c->more = rc == 1;
+    return rc < 0 ? rc : 0;
+}
+
 /* A chunk that is being written. */
 struct work {
     struct sto_age_rows *r;
@@ -60,16 +74,7 @@ static int last_end(struct sto_age_rows *r, const struct sto_series *rows, int64
     struct sto_merge *scan;
     struct sto_row row;
     struct sto_aged a;
-    struct sto_scan_spec spec = {.metric = rows->metric,
-                                 .series = &rows,
-                                 .n_series = 1,
-                                 .from_ms = from_ms,
-                                 .to_ms = STO_MAX_TS_MS,
-                                 .aged = true,
-                                 .final = true,
-                                 .memory = r->memory,
-                                 .must_go_on = true};
-    TS_TRY(sto_scan(r->snap, &spec, &scan, err));
+    TS_TRY(sto_snap_aged_scan(r->snap, &rows, 1, from_ms, STO_MAX_TS_MS, r->memory, &scan, err));
     int rc;
     while ((rc = sto_merge_next(scan, &row, err)) == 1) {
         if (!sto_aged_read(row.cells, &a))
@@ -94,6 +99,86 @@ bool sto_age_rows__end(struct sto_age_rows *r, const struct sto_series *series, 
     if (rc < 0)
         fail_series(r, series, &why);
     return rc == 0;
+}
+
+/* --- days that are needed --- */
+
+/* A row of a day, of which some hours may follow. */
+struct open_day {
+    int32_t to;        /* its end */
+    uint64_t n_points; /* that it knows, and hours so far do not */
+};
+
+/* Those that hold an hour. Different rows begin at different hours, and none is longer. */
+struct open_days {
+    struct open_day v[STO_DAY_MAX_HOURS];
+    size_t n;
+    int64_t needed_ms; /* end of the last day that knows more than its hours */
+};
+
+/* The hours before this one have come. */
+static void close_days(struct open_days *d, int32_t hour)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < d->n; i++)
+        if (d->v[i].to > hour)
+            d->v[left++] = d->v[i];
+        else if (d->v[i].n_points && d->v[i].to * TS_HOUR_MS > d->needed_ms)
+            d->needed_ms = d->v[i].to * TS_HOUR_MS;
+    d->n = left;
+}
+
+static void take_hour(struct open_days *d, uint64_t n)
+{
+    for (size_t i = 0; i < d->n; i++)
+        d->v[i].n_points -= d->v[i].n_points < n ? d->v[i].n_points : n;
+}
+
+/* The next row of a day or of an hour, whichever begins first. */
+static int take_next(struct open_days *d, struct cursor *days, struct cursor *hours, struct ts_error *err)
+{
+    bool is_day = days->more && (!hours->more || days->row.key.hour <= hours->row.key.hour);
+    struct cursor *c = is_day ? days : hours;
+    struct sto_aged a;
+    close_days(d, c->row.key.hour);
+    if (sto_aged_read(c->row.cells, &a)) {
+        uint64_t n = (uint64_t)a.part[0].n + a.part[1].n;
+        if (!is_day)
+            take_hour(d, n);
+        else if (d->n < STO_DAY_MAX_HOURS)
+            d->v[d->n++] = (struct open_day){c->row.key.hour + (int32_t)sto_aged_hours(&a), n};
+    }
+    return cursor_next(c, err);
+}
+
+bool sto_age_rows__needed(struct sto_age_rows *r, const struct sto_series *hours, int64_t *out_ms)
+{
+    const struct sto_series *days =
+        sto_snap_aged_series(r->snap, sto_snap_aged_metric(r->snap, hours->metric), hours);
+    struct open_days d = {.needed_ms = STO_MIN_TS_MS};
+    struct cursor of_days = {.scan = NULL}, of_hours = {.scan = NULL};
+    struct ts_error why = {0};
+    *out_ms = STO_MIN_TS_MS;
+    if (!days)
+        return true;
+    int rc =
+        sto_snap_aged_scan(r->snap, &days, 1, STO_MIN_TS_MS, STO_MAX_TS_MS, r->memory, &of_days.scan, &why);
+    if (rc == 0)
+        rc = sto_snap_aged_scan(r->snap, &hours, 1, STO_MIN_TS_MS, STO_MAX_TS_MS, r->memory, &of_hours.scan,
+                                &why);
+    if (rc == 0)
+        rc = cursor_next(&of_days, &why);
+    if (rc == 0)
+        rc = cursor_next(&of_hours, &why);
+    while (rc == 0 && (of_days.more || of_hours.more) && !sto_aged_files_stopped(r->files))
+        rc = take_next(&d, &of_days, &of_hours, &why);
+    close_days(&d, INT32_MAX);
+    sto_merge_free(of_days.scan);
+    sto_merge_free(of_hours.scan);
+    *out_ms = d.needed_ms;
+    if (rc < 0)
+        fail_series(r, hours, &why);
+    return rc == 0 && !sto_aged_files_stopped(r->files);
 }
 
 /* --- writing a row --- */
@@ -170,57 +255,35 @@ static bool take_row(struct work *w, const struct sto_row *row, struct sto_age_d
 static int scan_begin(const struct work *w, const struct sto_series *const *series, size_t n,
                       struct sto_merge **out, struct ts_error *err)
 {
-    struct sto_scan_spec spec = {.metric = series[0]->metric,
-                                 .series = series,
-                                 .n_series = n,
-                                 .from_ms = w->c->from_ms,
-                                 .to_ms = w->c->to_ms - 1,
-                                 .aged = true,
-                                 .final = true,
-                                 .memory = w->r->memory,
-                                 .must_go_on = true};
-    return sto_scan(w->r->snap, &spec, out, err);
+    return sto_snap_aged_scan(w->r->snap, series, n, w->c->from_ms, w->c->to_ms - 1, w->r->memory, out, err);
 }
 
 /* --- one series --- */
 
-/* The rows that former passes have written of a series. */
-struct former {
-    struct sto_merge *scan; /* owned; NULL: there are none */
-    struct sto_row row;     /* the present one */
-    bool more;              /* there is one */
-};
-
-static int former_next(struct former *f, struct ts_error *err)
+/* The rows that former passes have written of the series. */
+static int former_begin(struct work *w, struct cursor *f, struct ts_error *err)
 {
-    int rc = sto_merge_next(f->scan, &f->row, err);
-    f->more = rc == 1;
-    return rc < 0 ? rc : 0;
-}
-
-static int former_begin(struct work *w, struct former *f, struct ts_error *err)
-{
-    *f = (struct former){.scan = NULL};
+    *f = (struct cursor){.scan = NULL};
     if (!w->aged[0])
         return 0;
     TS_TRY(scan_begin(w, w->aged, 1, &f->scan, err));
-    return former_next(f, err);
+    return cursor_next(f, err);
 }
 
 /* Go on to the row of an hour. The hours between have no points. */
-static int former_until(struct work *w, struct former *f, int32_t hour, struct ts_error *err)
+static int former_until(struct work *w, struct cursor *f, int32_t hour, struct ts_error *err)
 {
     while (f->more && f->row.key.hour < hour) {
         TS_TRY(stopped(w->r, err));
         if (!w->c->keeps)
             TS_TRY(put_gone(w->r, w->aged[0], f->row.key.hour, err));
-        TS_TRY(former_next(f, err));
+        TS_TRY(cursor_next(f, err));
     }
     return 0;
 }
 
 /* How many points the former row of an hour knows of, if that counts. */
-static uint64_t former_points(const struct work *w, const struct former *f, int32_t hour)
+static uint64_t former_points(const struct work *w, const struct cursor *f, int32_t hour)
 {
     struct sto_aged a;
     if (!w->c->keeps || !f->more || f->row.key.hour != hour || !sto_aged_read(f->row.cells, &a))
@@ -228,17 +291,17 @@ static uint64_t former_points(const struct work *w, const struct former *f, int3
     return (uint64_t)a.part[0].n + a.part[1].n;
 }
 
-static int write_beside(struct work *w, struct former *f, const struct sto_age_day *d, struct ts_error *err)
+static int write_beside(struct work *w, struct cursor *f, const struct sto_age_day *d, struct ts_error *err)
 {
     TS_TRY(former_until(w, f, d->hour, err));
     TS_TRY(write_summary(w, d, former_points(w, f, d->hour), err));
-    return f->more && f->row.key.hour == d->hour ? former_next(f, err) : 0;
+    return f->more && f->row.key.hour == d->hour ? cursor_next(f, err) : 0;
 }
 
 static int write_one(struct work *w, struct ts_error *err)
 {
     struct sto_merge *scan = NULL;
-    struct former f;
+    struct cursor f;
     struct sto_row row;
     struct sto_age_day d;
     int rc = former_begin(w, &f, err);

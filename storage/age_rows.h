@@ -47,7 +47,7 @@ struct sto_age_chunk {
     int64_t from_ms, to_ms;                 /* full hours, from_ms < to_ms */
     bool has_days;                          /* the rows of series are hours, of which days are made */
     int32_t first; /* with has_days: no day begins before this hour, since there are days before it */
-    bool keeps;    /* of a row and the points of its hour the one that knows more points is right */
+    bool keeps;    /* points: of a row and the points of its hour the one that knows more points is right */
 };
 
 /** How many of n_left series a chunk of these hours may have. */
@@ -58,6 +58,9 @@ void sto_age_rows__init(struct sto_age_rows *r);
  * The rules may keep points longer now than when the mark was set, but hours before that end may have none any more. False: the series failed. */
 bool sto_age_rows__end(struct sto_age_rows *r, const struct sto_series *series, int64_t to_ms,
                        int64_t *out_ms);
+/** The same of a series of hours: until when its days are needed, since its hours are not all there any more; STO_MIN_TS_MS: they are. Days after it are made
+ * anew, of the present zone: those that are there may be of another one, and of a pass that was not completed. */
+bool sto_age_rows__needed(struct sto_age_rows *r, const struct sto_series *hours, int64_t *out_ms);
 /** Write the rows of a chunk, some of them to disk. Series that failed are in r->failed. 0; TS_ECANCELLED: the store is closing; errors of
  * sto_aged_files_write. */
 int sto_age_rows__write(struct sto_age_rows *r, const struct sto_age_chunk *c, struct ts_error *err);

@@ -339,3 +339,19 @@ const struct sto_series *sto_snap_aged_series(const struct sto_snap *snap, uint3
         return NULL;
     return out;
 }
+
+int sto_snap_aged_scan(struct sto_snap *snap, const struct sto_series *const *series, size_t n,
+                       int64_t from_ms, int64_t to_ms, struct ts_budget *memory, struct sto_merge **out,
+                       struct ts_error *err)
+{
+    struct sto_scan_spec spec = {.metric = series[0]->metric,
+                                 .series = series,
+                                 .n_series = n,
+                                 .from_ms = from_ms,
+                                 .to_ms = to_ms,
+                                 .aged = true,
+                                 .final = true,
+                                 .memory = memory,
+                                 .must_go_on = true};
+    return sto_scan(snap, &spec, out, err);
+}

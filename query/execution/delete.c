@@ -237,13 +237,8 @@ static int cut_days(struct sto_snap *snap, const struct sto_series *days, int64_
     struct sto_row row;
     struct sto_aged day;
     int64_t to_ms = *io_to_ms;
-    struct sto_scan_spec spec = {.metric = days->metric,
-                                 .series = &days,
-                                 .n_series = 1,
-                                 .from_ms = to_ms - STO_DAY_MAX_HOURS * TS_HOUR_MS,
-                                 .to_ms = to_ms - 1,
-                                 .final = true};
-    TS_TRY(sto_scan(snap, &spec, &scan, err));
+    TS_TRY(sto_snap_aged_scan(snap, &days, 1, to_ms - STO_DAY_MAX_HOURS * TS_HOUR_MS, to_ms - 1, NULL, &scan,
+                              err));
     int rc;
     while ((rc = sto_merge_next(scan, &row, err)) == 1) {
         int64_t from_ms = row.key.hour * TS_HOUR_MS;

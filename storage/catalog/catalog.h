@@ -111,8 +111,8 @@ struct sto_uid_change {
     struct ts_slice from, to;
     uint32_t id; /* set by the call */
 };
-/** Rename all of n names of one kind, or none: no reader, and nobody who creates names, sees one of them without the others. The records of all are in one
- * write to the log; after a power cut in a call that did not return, the first of them may be renamed alone. Errors and cost as sto_uid_rename. */
+/** Rename all of n names of one kind, or none: no reader, and nobody who creates names, sees one of them without the others. They are one
+ * record of the log, so after a power cut in a call that did not return all are renamed, or none. n >= 1. TS_ELIMIT: the names are longer than a record; other errors and cost as sto_uid_rename. */
 int sto_uid_rename_all(struct sto_catalog *cat, enum sto_uid_kind kind, struct sto_uid_change *v, size_t n,
                        struct ts_error *err);
 /**

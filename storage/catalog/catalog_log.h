@@ -22,6 +22,7 @@ enum sto_catalog_log_type {
     STO_CATALOG_LOG_RENAME = 4,   /* another name for an id */
     STO_CATALOG_LOG_GONE = 5,     /* numbers of series, or ids of names, that were forgotten */
     STO_CATALOG_LOG_ASSIGNED = 6, /* ids of names that people have assigned */
+    STO_CATALOG_LOG_RENAMES = 7,  /* other names for several ids, as one change */
 };
 #define STO_CATALOG_LOG_GONE_SERIES                                                                          \
     3u /* kind of series in a record of forgetting; smaller kinds are those of names */
@@ -51,9 +52,9 @@ int sto_catalog_log__items(const struct sto_catalog *cat, const struct sto_catal
 /** Add the record with the number of names and series in a checkpoint. */
 int sto_catalog_log__sizes(const struct sto_catalog_log_items *items, struct sto_reclog *log,
                            struct ts_error *err);
-/** Add a record of a rename. */
-int sto_catalog_log__rename(struct sto_reclog *log, enum sto_uid_kind kind, uint32_t id, struct ts_slice name,
-                            struct ts_error *err);
+/** Add a record of n renames, n >= 1, which are there after a crash or are not; back: to the names `from`. TS_ELIMIT: the names are longer than a record. */
+int sto_catalog_log__rename(struct sto_reclog *log, enum sto_uid_kind kind, const struct sto_uid_change *v,
+                            size_t n, bool back, struct ts_error *err);
 /** Add records of these series (kind STO_CATALOG_LOG_GONE_SERIES) or names having been forgotten. */
 int sto_catalog_log__gone(struct sto_reclog *log, unsigned kind, const roaring_bitmap_t *ids,
                           struct ts_error *err);

@@ -166,12 +166,13 @@ static int replay_names(struct sto_catalog *cat, struct in *in, struct ts_error 
     return rc;
 }
 
-static int replay_rename(struct sto_catalog *cat, struct in *in, struct ts_error *err)
+/* One rename; all: its name is the rest of the payload, else its length stands before it. */
+static int replay_one(struct sto_catalog *cat, uint8_t kind, bool all, struct in *in, struct ts_error *err)
 {
-    uint8_t kind = get_u8(in);
     uint32_t id = get_u32(in);
-    struct ts_slice name = {(const char *)in->p, left(in)};
-    if (!in->p || kind >= STO_UID_KINDS || name.n == 0 || name.n > STO_UID_MAX_NAME_BYTES)
+    uint64_t n = all ? left(in) : get_varint(in);
+    struct ts_slice name = {(const char *)in->p, (size_t)n};
+    if (!in->p || n > left(in) || kind >= STO_UID_KINDS || name.n == 0 || name.n > STO_UID_MAX_NAME_BYTES)
         return damaged(err, "malformed rename");
     struct sto_uidtab *t = &cat->uids[kind];
     uint32_t other = sto_uidtab__find(t, name, sto_uidtab__hash(name));
@@ -181,7 +182,25 @@ static int replay_rename(struct sto_catalog *cat, struct in *in, struct ts_error
         sto_uidtab__rename(t, id, name);
         sto_catalog__renamed(cat);
     }
+    in->p += n;
     return 0;
+}
+
+static int replay_rename(struct sto_catalog *cat, struct in *in, struct ts_error *err)
+{
+    uint8_t kind = get_u8(in);
+    return replay_one(cat, kind, true, in, err);
+}
+
+static int replay_renames(struct sto_catalog *cat, struct in *in, struct ts_error *err)
+{
+    uint8_t kind = get_u8(in);
+    uint64_t n = get_varint(in);
+    if (n < 2)
+        return damaged(err, "malformed renames");
+    for (uint64_t i = 0; i < n; i++)
+        TS_TRY(replay_one(cat, kind, false, in, err));
+    return left(in) ? damaged(err, "malformed renames") : 0;
 }
 
 /* --- series --- */
@@ -440,6 +459,8 @@ static int replay_raw(struct sto_catalog *cat, uint8_t type, struct ts_slice raw
         return replay_series(cat, &in, err);
     case STO_CATALOG_LOG_RENAME:
         return replay_rename(cat, &in, err);
+    case STO_CATALOG_LOG_RENAMES:
+        return replay_renames(cat, &in, err);
     case STO_CATALOG_LOG_GONE:
         return replay_gone(cat, &in, err);
     case STO_CATALOG_LOG_ASSIGNED:

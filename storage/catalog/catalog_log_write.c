@@ -327,14 +327,24 @@ int sto_catalog_log__sizes(const struct sto_catalog_log_items *items, struct sto
     return rc;
 }
 
-int sto_catalog_log__rename(struct sto_reclog *log, enum sto_uid_kind kind, uint32_t id, struct ts_slice name,
-                            struct ts_error *err)
+int sto_catalog_log__rename(struct sto_reclog *log, enum sto_uid_kind kind, const struct sto_uid_change *v,
+                            size_t n, bool back, struct ts_error *err)
 {
     struct block blk = {.log = log, .level = STO_CATALOG_LOG_LEVEL_APPEND};
+    bool several = n > 1; /* one by itself has the record that older programs know */
     ts_buf_char(&blk.raw, (char)kind);
-    put_varint(&blk.raw, id);
-    ts_buf_slice(&blk.raw, name);
-    int rc = add_record(&blk, STO_CATALOG_LOG_RENAME, err);
+    if (several)
+        put_varint(&blk.raw, n);
+    for (size_t i = 0; i < n; i++) {
+        struct ts_slice name = back ? v[i].from : v[i].to;
+        put_varint(&blk.raw, v[i].id);
+        if (several)
+            put_varint(&blk.raw, name.n);
+        ts_buf_slice(&blk.raw, name);
+    }
+    int rc = blk.raw.n > STO_CATALOG_LOG_MAX_RAW_BYTES
+                 ? ts_error_set(err, TS_ELIMIT, "%zu names are too long to be renamed together", n)
+                 : add_record(&blk, several ? STO_CATALOG_LOG_RENAMES : STO_CATALOG_LOG_RENAME, err);
     ts_buf_release(&blk.raw);
     ts_buf_release(&blk.body);
     return rc;

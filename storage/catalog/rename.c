@@ -50,23 +50,17 @@ static int apply(struct sto_catalog *cat, enum sto_uid_kind kind, struct sto_uid
 static int rename_logged(struct sto_catalog *cat, enum sto_uid_kind kind, struct sto_uid_change *v, size_t n,
                          struct ts_error *err)
 {
-    size_t written = 0;
     pthread_mutex_lock(&cat->lock);
     int rc = check_all(cat, kind, v, n, err);
     pthread_mutex_unlock(&cat->lock);
     TS_TRY(rc);
     TS_TRY(sto_catalog__write(cat, false, false, err)); /* the log must have the ids before their renames */
-    for (; rc == 0 && written < n; written += rc == 0)
-        rc = sto_catalog_log__rename(cat->log, kind, v[written].id, v[written].to, err);
-    if (rc < 0 && !written)
-        return rc;
-    if (rc == 0)
-        rc = sto_reclog_flush(cat->log, true, err);
+    TS_TRY(sto_catalog_log__rename(cat->log, kind, v, n, false, err));
+    rc = sto_reclog_flush(cat->log, true, err);
     if (rc == 0)
         rc = apply(cat, kind, v, n, err);
-    if (rc < 0) { /* the records are in the log or in its buffer: revert them by others */
-        while (written--)
-            (void)sto_catalog_log__rename(cat->log, kind, v[written].id, v[written].from, NULL);
+    if (rc < 0) { /* the record is in the log or in its buffer: revert it by another one */
+        (void)sto_catalog_log__rename(cat->log, kind, v, n, true, NULL);
         (void)sto_reclog_flush(cat->log, true, NULL);
     }
     return rc;

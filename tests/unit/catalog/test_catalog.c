@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "storage/catalog/catalog_log.h"
+#include "tests/faults/faultfs.h"
 
 /* Series of many shapes, with holes between the numbers of a shape, names with shared fronts, orders of tags.
  */
@@ -259,6 +260,12 @@ static void test_catalog__impossible_records_are_refused(void **state)
     assert_int_equal(T_REPLAY(STO_CATALOG_LOG_RENAME, 0, 1, 'x'), 0);
     assert_int_equal(T_REPLAY(STO_CATALOG_LOG_RENAME, 0, 2, 'x'), TS_ECORRUPT);
     assert_int_equal(T_REPLAY(STO_CATALOG_LOG_RENAME, 0, 1), TS_ECORRUPT);
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_RENAMES, 0, 2, 1, 1, 'y', 1, 1, 'x'), 0);
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_RENAMES, 0, 1, 1, 1, 'y'), TS_ECORRUPT);
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_RENAMES, 0, 2, 1, 1, 'y', 1, 2, 'x'), TS_ECORRUPT);
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_RENAMES, 0, 2, 1, 1, 'y', 1, 1, 'x', 'z'), TS_ECORRUPT);
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_RENAMES, 0, 2, 1, 1, 'x'), TS_ECORRUPT);
+    assert_int_equal(T_REPLAY(STO_CATALOG_LOG_RENAMES, 3, 2, 1, 1, 'y', 1, 1, 'x'), TS_ECORRUPT);
 }
 
 static void test_catalog__newer_files_and_other_kinds_are_refused(void **state)
@@ -426,6 +433,50 @@ static void test_catalog__names_are_renamed_together(void **state)
     t_close(cat);
 }
 
+/* The power goes at each call of a rename of several, and any part of what was written since the last sync is left: all are renamed, or none. */
+static void test_catalog__a_power_cut_renames_all_or_none(void **state)
+{
+    (void)state;
+    static const char *const from[] = {"cpu", "\1ah\1cpu", "\1ad\1cpu"}, *const to[] = {"new", "\1ah\1new",
+                                                                                        "\1ad\1new"};
+    const struct sto_catalog_opts opts = {.dir = "/db", .n_shards = 16};
+    unsigned n_old = 0, n_new = 0;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        struct t_faultfs *f = t_faultfs_new(seed);
+        struct sto_uid_change v[3];
+        struct ts_error err = {0};
+        t_faultfs_set_page(f, 16); /* so that a record is kept in part */
+        assert_int_equal(t_faultfs_fs(f)->mkdir(t_faultfs_fs(f), "/db", &err), 0);
+        assert_int_equal(t_faultfs_fs(f)->sync_dir(t_faultfs_fs(f), "/", &err), 0);
+        struct sto_catalog *cat;
+        assert_int_equal(sto_catalog_open(t_faultfs_fs(f), &opts, &cat, &err), 0);
+        for (unsigned i = 0; i < 3; i++) {
+            char text[32];
+            snprintf(text, sizeof(text), "%s k=1", from[i]);
+            (void)t_series(cat, text);
+            v[i] = (struct sto_uid_change){.from = ts_slice_str(from[i]), .to = ts_slice_str(to[i])};
+        }
+        assert_int_equal(sto_catalog_sync(cat, true, &err), 0);
+        t_faultfs_plan(f,
+                       (struct t_fault_plan){.ops = T_OP_WRITES, .at = 1 + seed % 4, .fault = T_FAULT_POWER});
+        int rc = sto_uid_rename_all(cat, STO_UID_METRIC, v, 3, &err);
+        t_faultfs_power_cut(f);
+        (void)sto_catalog_close(cat, NULL);
+        t_faultfs_reboot(f, T_KEEP_RANDOM);
+        assert_int_equal(sto_catalog_open(t_faultfs_fs(f), &opts, &cat, &err), 0);
+        uint32_t id;
+        bool renamed = sto_uid_find(cat, STO_UID_METRIC, v[0].to, &id) == 0;
+        for (unsigned i = 0; i < 3; i++)
+            assert_int_equal(sto_uid_find(cat, STO_UID_METRIC, renamed ? v[i].to : v[i].from, &id), 0);
+        assert_true(renamed || rc < 0);
+        n_new += renamed && rc < 0;
+        n_old += !renamed;
+        t_close(cat);
+        t_faultfs_free(f);
+    }
+    assert_true(n_old > 10 && n_new > 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -441,6 +492,7 @@ int main(void)
         T_CASE(test_catalog__full_disk_loses_nothing),
         T_CASE(test_catalog__failed_rename_is_taken_back),
         T_CASE(test_catalog__names_are_renamed_together),
+        T_CASE(test_catalog__a_power_cut_renames_all_or_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

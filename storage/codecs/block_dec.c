@@ -8,6 +8,7 @@
  * Not here   streams (unpack.c), writing (block_enc.c)
  */
 #include "storage/codecs/block_int.h"
+#include "storage/codecs/key_cols.h"
 
 #include <string.h>
 
@@ -241,25 +242,26 @@ static int copy_constant(struct sto_dec *d, const struct head *h)
 static bool set_series(struct sto_dec *d, const struct head *h)
 {
     const int64_t *s = d->col[0], *hr = d->col[1];
-    uint64_t series = h->key.series,
-             hour = (uint64_t)h->key.hour; /* wrap around if a difference is too large */
-    bool bad = false;
+    uint64_t series = h->key.series, hour = (uint64_t)h->key.hour;
+    uint64_t bad = 0;
+    if (!sto_key_cols__ascend(s, hr, (uint32_t)h->n_rows, 0))
+        return false;
     for (size_t i = 1; i < h->n_rows; i++) {
-        bad |= ((uint64_t)s[i] > FAR) | ((uint64_t)hr[i] + FAR > 2 * FAR) | ((s[i] == 0) & (hr[i] < 0));
         series += (uint64_t)s[i];
         hour += (uint64_t)hr[i];
-        bad |= (series > UINT32_MAX) | ((int64_t)hour != (int32_t)hour);
-        d->keys[i].key = (struct sto_key){h->key.metric, (uint32_t)series, (int32_t)hour};
+        bad |= sto_key_cols__bad_hour(hour);
+        d->keys[i] = (struct sto_dec_row){{h->key.metric, (uint32_t)series, (int32_t)hour}, d->rows[0].n};
     }
-    return !bad;
+    return !bad && series <= UINT32_MAX;
 }
 
-/* Decode the first three columns. */
+/* Decode the first three columns, and set the number of cells of rows that are alike. */
 static int read_keys(struct sto_dec *d, const struct head *h, struct sto_unpack_pos *pos)
 {
     uint32_t n = (uint32_t)h->n_rows;
     bool one_metric = is_const(&h->cols[STO_COL_METRIC]) && h->cols[STO_COL_METRIC].first == 0;
-    d->keys[0].key = h->key; /* what the columns say of the first row is not used */
+    d->keys[0] =
+        (struct sto_dec_row){h->key, d->rows[0].n}; /* what the columns say of the first row is not used */
     if (one_metric) {
         for (int c = STO_COL_METRIC; c <= STO_COL_HOUR; c++)
             TS_TRY(sto_unpack__get(&d->table, pos, &h->cols[c], n, d->col[c == STO_COL_HOUR]));
@@ -271,9 +273,11 @@ static int read_keys(struct sto_dec *d, const struct head *h, struct sto_unpack_
             if (!set_key(&d->keys[i].key, &d->keys[i - 1].key, (enum sto_col)c, d->col[0][i]))
                 return TS_ECORRUPT;
     }
-    for (uint32_t i = 1; i < n; i++)
+    for (uint32_t i = 1; i < n; i++) {
+        d->keys[i].n = d->rows[0].n;
         if (sto_key_cmp(&d->keys[i].key, &d->keys[i - 1].key) < 0)
             return TS_ECORRUPT;
+    }
     return 0;
 }
 
@@ -293,8 +297,8 @@ static int read_table(struct sto_dec *d, const struct head *h)
             if (!set_column(&d->rows[i], (enum sto_col)c, d->col[0][i]))
                 return TS_ECORRUPT;
     }
-    for (uint32_t i = 0; i < h->n_rows; i++)
-        d->keys[i].n = d->rows[d->alike ? 0 : i].n;
+    for (uint32_t i = 0; i < h->n_rows && !d->alike; i++)
+        d->keys[i].n = d->rows[i].n;
     return sto_unpack__ends_at(&d->table, &pos) ? 0 : TS_ECORRUPT;
 }
 
@@ -548,17 +552,17 @@ static uint32_t count_singles(const struct sto_dec *d, uint32_t i, int64_t end, 
     const struct sto_dec_row *k = d->keys + i;
     const struct dec_row *r = d->rows + (d->alike ? 0 : i);
     const int64_t *t = d->col[0] + i;
-    uint32_t n = 0;
+    const struct sto_key first = k->key;
+    uint32_t n = 0, step = !d->alike;
     max = max < d->n_rows - 1 - i ? max : d->n_rows - 1 - i;
     if (d->alike && !is_single(r))
         return 0;
-    for (; n < max; n++) {
-        if (k[n].key.series != k[0].key.series || k[n].key.metric != k[0].key.metric ||
-            k[n].key.hour >= end || sto_key_cmp(&k[n].key, &k[n + 1].key) == 0)
-            break;
-        const struct dec_row *row = d->alike ? r : r + n;
-        if (!(d->alike || is_single(row)) || t[n] < 0 ||
-            t[n] >= (row->seconds ? TS_HOUR_MS / 1000 : TS_HOUR_MS))
+    for (;
+         n < max && k[n].key.series == first.series && k[n].key.metric == first.metric && k[n].key.hour < end;
+         n++, r += step) {
+        bool twice = k[n + 1].key.hour == k[n].key.hour && sto_key_cmp(&k[n].key, &k[n + 1].key) == 0;
+        if (twice || (step && !is_single(r)) ||
+            (uint64_t)t[n] >= (r->seconds ? TS_HOUR_MS / 1000 : (uint64_t)TS_HOUR_MS))
             break;
     }
     return n;

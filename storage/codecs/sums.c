@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "storage/codecs/block_int.h"
+#include "storage/codecs/key_cols.h"
 
 #define SUMS_VERSION 1u
 
@@ -287,20 +288,18 @@ const struct sto_key *sto_sums_dec_key(const struct sto_sums_dec *d, uint32_t i)
 /* place_keys of a block of one metric. */
 static bool place_series(struct sto_sums_dec *d, uint32_t n, struct sto_key first)
 {
-    const uint64_t far = 1ull << 33;
     const int64_t *s = d->col[COL_SERIES], *h = d->col[COL_HOUR];
-    uint64_t series = first.series,
-             hour = (uint64_t)first.hour; /* wrap around if a difference is too large */
-    bool bad = false;
+    uint64_t series = first.series, hour = (uint64_t)first.hour, bad = 0;
+    if (!sto_key_cols__ascend(s, h, n, 1))
+        return false;
     d->key[0] = first;
     for (uint32_t i = 1; i < n; i++) {
-        bad |= ((uint64_t)s[i] > far) | ((uint64_t)h[i] + far > 2 * far) | ((s[i] == 0) & (h[i] <= 0));
         series += (uint64_t)s[i];
         hour += (uint64_t)h[i];
-        bad |= (series > UINT32_MAX) | ((int64_t)hour != (int32_t)hour);
+        bad |= sto_key_cols__bad_hour(hour);
         d->key[i] = (struct sto_key){first.metric, (uint32_t)series, (int32_t)hour};
     }
-    return !bad;
+    return !bad && series <= UINT32_MAX;
 }
 
 /* Compute the keys of all rows from their differences; false if they are out of range or not ascending. */
@@ -348,11 +347,14 @@ static bool rows_valid(const struct sto_sums_dec *d, uint32_t n)
     const int64_t *flags = d->col[COL_FLAGS], *kinds = d->col[COL_KINDS], *count = d->col[COL_N];
     uint64_t most = d->hours ? (uint64_t)d->hours * TS_HOUR_MS : UINT32_MAX;
     bool bad = !head_valid(flags[0], kinds[0]);
+    uint64_t out = 0; /* its sign is set if a row that has a summary has none of 1 to most points */
     for (uint32_t i = 1; i < n && !d->same_head; i++)
         bad |= !head_valid(flags[i], kinds[i]);
-    for (uint32_t i = 0; i < n; i++)
-        bad |= flags[i] && (uint64_t)count[i] - 1 >= most;
-    return !bad;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t more = (uint64_t)count[i] - 1;
+        out |= (more | (most - 1 - more)) & (0 - (uint64_t)flags[i]);
+    }
+    return !bad && !(out >> 63);
 }
 
 /* Check the offsets of the points of a row. */

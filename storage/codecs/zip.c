@@ -15,6 +15,8 @@
 #define MAGIC_BYTES 4u
 #define MIN_BYTES   24u  /* shorter input is never compressed */
 #define ALWAYS_BOTH 512u /* for shorter input both ways are tried */
+#define LEAST_GAIN                                                                                           \
+    8u /* a stream of which less than the LEAST_GAIN-th part would be saved is not compressed: reading it takes longer */
 #define MATCH_LEVEL 3
 #define WINDOW_LOG                                                                                           \
     18 /* of levels that are set: no stream of a block is much longer, and tables of zstd stay small */
@@ -139,6 +141,8 @@ size_t sto_zip__write(struct sto_zip *z, const uint8_t *src, size_t n, uint8_t *
     if (!got)
         return 0;
     got -= MAGIC_BYTES;
+    if (!z->level && got > n - n / LEAST_GAIN)
+        return 0;
     memmove(dst, dst + MAGIC_BYTES, got);
     return got;
 }

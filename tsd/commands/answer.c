@@ -67,33 +67,9 @@ static int answer_keep(void *arg, struct ts_slice piece, struct ts_error *err)
     return 0;
 }
 
-/* Add a piece to what is kept back; what is printed now is all but the last line. */
-static struct ts_slice answer_ready(struct tsd_answer *a, struct ts_slice piece)
-{
-    ts_buf_slice(a->tail, piece);
-    struct ts_slice all = ts_buf_get(a->tail);
-    const char *nl = all.n > 1 ? memrchr(all.p, '\n', all.n - 1) : NULL;
-    return (struct ts_slice){all.p, nl ? (size_t)(nl + 1 - all.p) : 0};
-}
-
-static int answer_put(struct tsd_answer *a, struct ts_slice piece, struct ts_error *err);
-
 static int answer_print(void *arg, struct ts_slice piece, struct ts_error *err)
 {
     struct tsd_answer *a = arg;
-    if (!a->tail)
-        return answer_put(a, piece, err);
-    struct ts_slice ready = answer_ready(a, piece);
-    if (!ready.n)
-        return 0;
-    TS_TRY(answer_put(a, ready, err));
-    memmove(a->tail->p, a->tail->p + ready.n, a->tail->n - ready.n);
-    a->tail->n -= ready.n;
-    return 0;
-}
-
-static int answer_put(struct tsd_answer *a, struct ts_slice piece, struct ts_error *err)
-{
     if (piece.n)
         a->last = piece.p[piece.n - 1];
     a->n_bytes += piece.n;
@@ -116,7 +92,8 @@ int tsd_answer_remote(struct tsd_answer *a, const char *method, struct ts_slice 
     struct tsd_client_req req = {.method = method,
                                  .path = text,
                                  .sink = keep ? answer_keep : answer_print,
-                                 .arg = keep ? (void *)keep : a};
+                                 .arg = keep ? (void *)keep : a,
+                                 .after = a->after};
     int rc = tsd_client_request(a->args, &req, &reply, err);
     a->partial |= rc == 0 && reply.partial;
     ts_buf_release(&reply.body);

@@ -65,7 +65,7 @@ struct tsd_answer {
     bool partial;                /* the daemon has marked its answer as partial */
     unsigned n_lines;            /* ends of lines among them, counted up to 3 */
     struct tsd_progress *bar;    /* counts all lines as points; NULL = none */
-    struct ts_buf *tail;         /* gets the last line, which is not printed; NULL: all is printed */
+    struct ts_buf *after; /* gets the token of the next page of a daemon's answer; NULL: there are no pages */
 };
 
 /** The value of --format, or def if it is not given. It must be among names ("text|csv"); otherwise prints an

@@ -227,6 +227,8 @@ static int client_use(const struct tsd_client *c, const struct tsd_client_req *r
             reply->partial = tsd_parser_header(pr, "X-Tsd-Partial").n > 0;
         if (event == TSD_PARSE_BODY)
             TS_TRY(client_body(req, pr, reply, err));
+        if (event == TSD_PARSE_END && req->after)
+            ts_buf_slice(req->after, tsd_parser_header(pr, TSD_HEADER_AFTER));
         if (event == TSD_PARSE_END)
             return 1;
     }

@@ -19,7 +19,6 @@
 
 #define CHOICE_URI_MAX ((size_t)1 << 20)
 #define CHOICE_WAIT_MS 20
-#define SCAN_TOKEN     "# after " /* before the token of a page */
 
 /* What was chosen. */
 struct choice {
@@ -188,7 +187,7 @@ struct scan_cmd {
     struct choice choice;      /* what */
     struct tsd_answer answer;  /* where */
     struct tsd_scan_opts opts; /* which rows, and how */
-    struct ts_buf tail;        /* the last line of a page of CSV, which may be a token */
+    struct ts_buf token;       /* of a page of CSV: the one that follows */
 };
 
 static int scan_local(void *arg, struct ts_sink *sink, struct ts_error *err)
@@ -227,22 +226,17 @@ static int scan_remote(struct scan_cmd *s, struct ts_error *err)
     return rc;
 }
 
-/* What gets the last line of a page of CSV; NULL: this is none. */
-static struct ts_buf *scan_pages(struct scan_cmd *s)
+/* Where the token of a page of CSV goes, which is no part of the table. */
+static void scan_pages(struct scan_cmd *s)
 {
-    return s->opts.form == TSD_SCAN_CSV && s->opts.max_rows ? &s->tail : NULL;
+    if (s->opts.form == TSD_SCAN_CSV && s->opts.max_rows)
+        s->opts.token = s->answer.after = &s->token;
 }
 
-/* The last line of a page of CSV: of the table, or the token, which is no part of it. */
-static int scan_tail(struct scan_cmd *s, struct ts_error *err)
+static void scan_say_token(const struct scan_cmd *s)
 {
-    struct ts_slice line = ts_buf_get(&s->tail);
-    s->answer.tail = NULL;
-    if (!line.n || !ts_slice_begins_nocase(line, SCAN_TOKEN))
-        return line.n ? tsd_print(line, err) : 0;
-    line = ts_slice_trim((struct ts_slice){line.p + sizeof SCAN_TOKEN - 1, line.n - (sizeof SCAN_TOKEN - 1)});
-    tsd_say("there are more rows; --after %.*s goes on behind these", (int)line.n, line.p);
-    return 0;
+    if (s->token.n)
+        tsd_say("there are more rows; --after %.*s goes on behind these", (int)s->token.n, s->token.p);
 }
 
 static int scan_hbase(struct scan_cmd *s, const struct tsd_args *args)
@@ -255,10 +249,10 @@ static int scan_hbase(struct scan_cmd *s, const struct tsd_args *args)
         return tsd_usage(args, "%s", err.text);
     if (rc < 0)
         return tsd_fail(&err);
-    s->answer.tail = scan_pages(s);
+    scan_pages(s);
     rc = tsd_answer_local(&s->answer, scan_local, s, NULL, &err);
-    if (rc == 0 && s->answer.tail)
-        rc = scan_tail(s, &err);
+    if (rc == 0)
+        scan_say_token(s);
     if (rc == 0)
         rc = tsd_answer_end(&s->answer, &err);
     int code = tsd_answer_close(&s->answer, rc, &err);
@@ -310,7 +304,7 @@ int tsd_scan_cmd_run(const struct tsd_args *args)
 {
     bool del = tsd_args_has(args, "delete"), hbase = tsd_args_has(args, "hbase");
     struct scan_cmd s = {.opts = {.form = TSD_SCAN_ROWS}};
-    ts_buf_init(&s.tail, 0);
+    ts_buf_init(&s.token, 0);
     struct ts_error err = {0};
     if (!hbase && tsd_hbase_option_given(args))
         return tsd_usage(args, "--%s belongs to --hbase", tsd_hbase_option_given(args));
@@ -330,12 +324,12 @@ int tsd_scan_cmd_run(const struct tsd_args *args)
         code = scan_hbase(&s, args);
     else if (code == TSD_EXIT_OK) {
         int rc = tsd_answer_open(&s.answer, args, del ? TSD_LOCAL_WRITE : TSD_LOCAL_READ, &err);
-        s.answer.tail = scan_pages(&s);
+        scan_pages(&s);
         if (rc == 0)
             rc = s.answer.store ? tsd_answer_local(&s.answer, scan_local, &s, NULL, &err)
                                 : scan_remote(&s, &err);
-        if (rc == 0 && s.answer.tail)
-            rc = scan_tail(&s, &err);
+        if (rc == 0)
+            scan_say_token(&s);
         if (rc == 0 && del)
             rc = scan_delete(&s, &err);
         if (rc == 0)
@@ -343,7 +337,7 @@ int tsd_scan_cmd_run(const struct tsd_args *args)
         code = tsd_answer_close(&s.answer, rc, &err);
     }
     choice_release(&s.choice);
-    ts_buf_release(&s.tail);
+    ts_buf_release(&s.token);
     return code;
 }
 

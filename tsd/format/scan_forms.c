@@ -342,9 +342,10 @@ int tsd_scan__row(struct tsd_scan_run *r, const struct sto_series *s, const stru
 
 void tsd_scan__more(struct tsd_scan_run *r)
 {
-    struct ts_buf *b = &r->lines.out;
     bool json = r->opts->form == TSD_SCAN_JSON;
-    ts_buf_printf(b, json ? "{\"after\":\"%zu-" : "# after %zu-", r->last_sub);
+    bool apart = r->opts->form == TSD_SCAN_CSV && r->opts->token; /* a table has rows only */
+    struct ts_buf *b = apart ? r->opts->token : &r->lines.out;
+    ts_buf_printf(b, "%s%zu-", apart ? "" : json ? "{\"after\":\"" : "# after ", r->last_sub);
     (void)qry_ids_tsuid(&r->lines.view, r->last_series, b);
-    ts_buf_printf(b, json ? "-%d\"}\n" : "-%d\n", r->last_hour);
+    ts_buf_printf(b, "-%d%s", r->last_hour, apart ? "" : json ? "\"}\n" : "\n");
 }

@@ -43,6 +43,7 @@ static const char *read_in(const char *p, size_t n, size_t piece, bool response)
     tsd_parser_init(&pr, response, MAX);
     bool bad = false;
     for (size_t at = 0; at < n && !bad; at += piece) {
+        struct ts_slice after = {"", 0};
         size_t k = n - at < piece ? n - at : piece, used = 0, one;
         enum tsd_parse event = TSD_PARSE_END;
         while (event != TSD_PARSE_MORE && !bad) {
@@ -52,8 +53,10 @@ static const char *read_in(const char *p, size_t n, size_t piece, bool response)
                 note_head();
             else if (event == TSD_PARSE_BODY)
                 note("%.*s", (int)pr.piece.n, pr.piece.p);
-            else if (event == TSD_PARSE_END)
-                note("].");
+            if (event == TSD_PARSE_END)
+                after = tsd_parser_header(&pr, TSD_HEADER_AFTER);
+            if (event == TSD_PARSE_END)
+                note("]%.*s.", (int)after.n, after.p);
             bad = event == TSD_PARSE_BAD;
         }
         if (!bad)
@@ -285,6 +288,11 @@ static void test_parser__responses_end_by_length_chunks_or_close(void **state)
     static const char *const rows[][2] = {
         {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab", "200 [ab]."},
         {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n", "200 [ab]."},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nA:b\r\nx-tsd-after:  0-F-1 "
+         "\r\n\r\n",
+         "200 [ab]0-F-1."}, /* trailers count as headers */
+        {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nX-Tsd-After: 0-F-1\r\n\r\na", "200 [a]0-F-1."},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n: b\r\n\r\n", "200 [ab!400"},
         {"HTTP/1.0 200 OK\r\n\r\nab", "200 [ab]."},
         {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n", "204 []."},
         {"HTTP/1.1 400\r\nContent-Length: 0\r\n\r\n", "400 []."},

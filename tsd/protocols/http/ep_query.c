@@ -242,7 +242,15 @@ int tsd_ep_scan(struct tsd_job *job, struct ts_error *err)
     TS_TRY(scan_opts(job, &opts, spec.where.n > 0, err));
     TS_TRY(scan_may_delete(job, err));
     tsd_query_begin_spec(job, &spec, NULL);
-    return tsd_scan_run(req->d->store, &spec, &opts, tsd_job_limit(job), tsd_job_sink(job), err);
+    struct ts_buf token;
+    ts_buf_init(&token, 0);
+    if (opts.form == TSD_SCAN_CSV && opts.max_rows && tsd_job_pages(job))
+        opts.token = &token;
+    int rc = tsd_scan_run(req->d->store, &spec, &opts, tsd_job_limit(job), tsd_job_sink(job), err);
+    if (rc == 0 && token.n)
+        tsd_job_after(job, ts_buf_get(&token));
+    ts_buf_release(&token);
+    return rc;
 }
 
 /* --- the header Accept --- */

@@ -58,8 +58,10 @@ struct tsd_req {
     const char *location; /* header Location of the reply, no line break in it; in the arena, or NULL */
     const char
         *ignored; /* members of the body that were ignored: header X-Tsd-Ignored of the reply, or NULL */
-    const char *partial; /* what could not be read: header X-Tsd-Partial of the reply, or NULL */
-    struct tsd_job *job; /* running for it, or NULL */
+    struct ts_slice after; /* the line of the header X-Tsd-After of the reply; n 0: there is none */
+    bool pages;            /* of a reply in chunks: this header follows them as a trailer, perhaps */
+    const char *partial;   /* what could not be read: header X-Tsd-Partial of the reply, or NULL */
+    struct tsd_job *job;   /* running for it, or NULL */
 };
 
 enum tsd_endpoint_flag {

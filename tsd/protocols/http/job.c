@@ -209,6 +209,10 @@ void job_head(struct tsd_job *job, int64_t length)
     job->req->has_max_age = job->has_max_age && !partial;
     job->req->max_age_s = job->max_age_s;
     job->req->ignored = job->ignored[0] ? job->ignored : NULL;
+    job->req->pages = job->pages;
+    if (length >= 0 && job->after.n) /* the run has ended */
+        job->req->after = (struct ts_slice){job->after.p + sizeof JOB_LAST_CHUNK - 1,
+                                            job->after.n - (sizeof JOB_LAST_CHUNK - 1) - 2};
     tsd_reply_head(job->req, job->ok_status, job->type, length, job->packs);
 }
 
@@ -301,8 +305,9 @@ void job_end_reply(struct tsd_job *job)
             ts_log(TS_LOG_WARN, "reply cut off: %s", why.text);
         tsd_conn_kill(req->c);
     }
+    struct ts_slice end = job->after.n ? job->after : TS_SLICE_LIT(JOB_LAST_CHUNK "\r\n");
     job->last =
-        (struct tsd_block){.p = (char *)(uintptr_t) "0\r\n\r\n", .n = 5, .done = job_last_done, .arg = job};
+        (struct tsd_block){.p = (char *)(uintptr_t)end.p, .n = end.n, .done = job_last_done, .arg = job};
     if (req->http10)
         job->last.n = 0;
     tsd_conn_send_block(req->c, &job->last);

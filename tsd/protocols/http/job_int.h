@@ -12,7 +12,8 @@
 #include <pthread.h>
 
 #define JOB_PIECE_BYTES ((size_t)128 << 10)
-#define JOB_HEAD_BYTES  12 /* space for the length of a chunk before its bytes */
+#define JOB_LAST_CHUNK  "0\r\n" /* what follows are trailers and an empty line */
+#define JOB_HEAD_BYTES  12      /* space for the length of a chunk before its bytes */
 
 /* A piece of the body. */
 struct job_piece {
@@ -54,16 +55,19 @@ struct tsd_job {
     bool has_max_age;   /* of success: how long clients may keep it, */
     int64_t max_age_s;  /* in seconds */
     char ignored[TS_JSON_UNKNOWN_BYTES]; /* members of the body that were ignored, for a header */
-    char details[256];                   /* of the error object */
-    struct tsd_query_entry *entry;       /* run's: in the list of queries, or NULL */
-    uint64_t n_bytes;                    /* run's: body bytes so far (HEAD) */
-    bool posted;                         /* run's: a piece is on its way */
-    bool reserved;                       /* run's: one piece of memory is the job's until its end */
-    bool packs;                          /* the body is compressed; constant once a piece is posted */
-    bool head_sent;                      /* worker's: status line is out */
-    pthread_mutex_t mu;                  /* guards what follows */
-    pthread_cond_t cond;                 /* signalled when the client has read something or disconnected */
-    size_t unsent_bytes;                 /* in pieces that are posted and not sent */
+    bool pages;                          /* there may be a trailer; constant once a piece is posted */
+    struct ts_slice
+        after;         /* run's: the last chunk with the trailer X-Tsd-After, in arena; p NULL = without */
+    char details[256]; /* of the error object */
+    struct tsd_query_entry *entry; /* run's: in the list of queries, or NULL */
+    uint64_t n_bytes;              /* run's: body bytes so far (HEAD) */
+    bool posted;                   /* run's: a piece is on its way */
+    bool reserved;                 /* run's: one piece of memory is the job's until its end */
+    bool packs;                    /* the body is compressed; constant once a piece is posted */
+    bool head_sent;                /* worker's: status line is out */
+    pthread_mutex_t mu;            /* guards what follows */
+    pthread_cond_t cond;           /* signalled when the client has read something or disconnected */
+    size_t unsent_bytes;           /* in pieces that are posted and not sent */
     struct tsd_spool spool; /* output that the client has not read yet; appended by run, read by one refill at
                              * a time */
     uint64_t spool_read;    /* offset of the next byte to read there */

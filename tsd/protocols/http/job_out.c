@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "tsd/protocols/http/job_int.h"
+#include "tsd/protocols/http/parser.h"
 
 #include <string.h>
 
@@ -332,4 +333,20 @@ int job_out_post(struct tsd_job *job, struct job_piece *piece, struct ts_error *
     piece->call.msg.size_bytes = (uint32_t)sizeof(*piece);
     tsd_worker_call(job->req->w, &piece->call);
     return 0;
+}
+
+/* --- behind the body --- */
+
+bool tsd_job_pages(struct tsd_job *job)
+{
+    job->pages = !job->req->http10;
+    return job->pages;
+}
+
+void tsd_job_after(struct tsd_job *job, struct ts_slice token)
+{
+    size_t size = token.n + 64;
+    char *p = ts_arena_alloc(&job->arena, size);
+    int n = snprintf(p, size, JOB_LAST_CHUNK TSD_HEADER_AFTER ": %.*s\r\n\r\n", (int)token.n, token.p);
+    job->after = (struct ts_slice){p, (size_t)n};
 }

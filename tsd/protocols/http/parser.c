@@ -396,10 +396,24 @@ static enum tsd_parse parser_chunk_line(struct tsd_parser *pr, char c)
     return TSD_PARSE_MORE;
 }
 
-/* Lines after the last chunk: checked as headers are, and forgotten. */
+/* A byte of the trailers of a response; its line begins or ends here. They become headers. */
+static bool parser_keep(struct tsd_parser *pr, char c, bool begins, bool ends)
+{
+    if (begins)
+        pr->line_off = (uint32_t)pr->head.n;
+    if (!ends)
+        return ts_buf_char(&pr->head, c) == 0;
+    return parser_header_line(pr, (struct ts_slice){pr->head.p + pr->line_off, pr->head.n - pr->line_off}) ==
+           0;
+}
+
+/* Lines after the last chunk: checked as headers are; those of a request are forgotten. */
 static enum tsd_parse parser_trailer(struct tsd_parser *pr, char c)
 {
     if (++pr->n_overhead > PARSER_TRAILERS_MAX)
+        return parser_bad(pr, 431, "Bad request: the trailers are too large");
+    if (pr->response && !(pr->state == PS_TRAILER && c == '\r') &&
+        !parser_keep(pr, c, pr->state == PS_TRAILER, pr->state == PS_TRAILER_VALUE && c == '\r'))
         return parser_bad(pr, 431, "Bad request: the trailers are too large");
     if (pr->state == PS_TRAILER && c == '\r')
         pr->state = PS_END_LF;

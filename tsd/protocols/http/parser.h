@@ -5,7 +5,7 @@
  * A proxy and a server that disagree about where a request ends let a client smuggle one request inside
  * another. So these are errors, not variants: line ends without CR, folded lines, blanks before a colon,
  * several Content-Length or Host, Content-Length beside Transfer-Encoding, any transfer coding but chunked, a
- * chunk that does not end in CR LF, and HTTP/1.1 requests without Host. Trailers are checked and discarded.
+ * chunk that does not end in CR LF, and HTTP/1.1 requests without Host. Trailers are checked; those of a request are discarded, those of a response are headers when it has ended.
  *
  *   for (;;) switch (tsd_parser_next(&parser, p, n, &used)) ...
  *       HEAD   start line and headers are there
@@ -32,6 +32,8 @@ enum tsd_parse {
     TSD_PARSE_END,  /* the message is complete */
     TSD_PARSE_BAD,  /* status and error say why; nothing more can be read */
 };
+
+#define TSD_HEADER_AFTER "X-Tsd-After" /* of a reply that is a page: the token of the next one */
 
 /* A header: places in tsd_parser.head. */
 struct tsd_header {

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "tsd/protocols/http/gzip.h"
+#include "tsd/protocols/http/parser.h"
 #include "tsd/net/worker.h"
 
 #define REPLY_GZIP_MIN_BYTES 1400 /* smaller replies fit one packet as they are */
@@ -135,7 +136,8 @@ void tsd_reply_head(struct tsd_req *req, int status, const char *type, int64_t l
     if (length >= 0)
         ts_buf_printf(out, "Content-Length: %lld\r\n", (long long)length);
     else if (chunks && !req->http10)
-        ts_buf_str(out, "Transfer-Encoding: chunked\r\n");
+        ts_buf_printf(out, "Transfer-Encoding: chunked\r\n%s",
+                      req->pages ? "Trailer: " TSD_HEADER_AFTER "\r\n" : "");
     if (gzip)
         ts_buf_printf(out, "Content-Encoding: %s\r\n", req->deflate ? "deflate" : "gzip");
     if (gzip || req->etag)
@@ -148,6 +150,7 @@ void tsd_reply_head(struct tsd_req *req, int status, const char *type, int64_t l
         ts_buf_printf(out, "Location: %s\r\n", req->location);
     if (req->ignored)
         ts_buf_printf(out, "X-Tsd-Ignored: %s\r\n", req->ignored);
+    ts_buf_slice(out, req->after);
     if (req->partial)
         ts_buf_printf(out, "X-Tsd-Partial: %s\r\n", req->partial);
     if (status == 503 || status == 429)

@@ -15,12 +15,12 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "storage/total.h"
+#include "tests/bench/bench_runs.h"
 
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define T0_MS    1735689600000ll /* 2025-01-01 00:00 UTC */
@@ -183,19 +183,6 @@ static int on_total(void *arg, const struct qry_total *t, struct ts_error *err)
     return 0;
 }
 
-/* Processor time of all threads so far: on a busy machine the honest figure. */
-static int64_t cpu_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
-
-static int cmp(const void *a, const void *b)
-{
-    return *(const int64_t *)a < *(const int64_t *)b ? -1 : 1;
-}
-
 struct query {
     const char *name, *m, *by, *zone; /* by NULL: no totals */
     int64_t from_ms, to_ms;
@@ -227,7 +214,7 @@ static void ask(struct ts_pool *pool, const struct query *q, struct qry_limit *l
 
 static void measure(struct ts_pool *pool, const struct query *q, FILE *to)
 {
-    int64_t ns[REPEATS], cpu = cpu_ns();
+    int64_t ns[REPEATS], cpu = bench_cpu_ns();
     uint64_t points = 0;
     naming = q->name;
     by_tag = q->top != NULL;
@@ -242,9 +229,9 @@ static void measure(struct ts_pool *pool, const struct query *q, FILE *to)
         ns[n] = ts_clock_mono_ns() - t;
         points = limit.n_points;
     }
-    cpu = (cpu_ns() - cpu) / (int64_t)n;
+    cpu = (bench_cpu_ns() - cpu) / (int64_t)n;
     int64_t first = ns[0];
-    qsort(ns, n, sizeof ns[0], cmp);
+    qsort(ns, n, sizeof ns[0], bench_cmp_ns);
     printf("%-24s median_ms=%.3f min_ms=%.3f first_ms=%.3f cpu_ms=%.3f read=%llu out=%llu\n", q->name,
            (double)ns[n / 2] / 1e6, (double)ns[0] / 1e6, (double)first / 1e6, (double)cpu / 1e6,
            (unsigned long long)points, (unsigned long long)n_out);

@@ -5,11 +5,11 @@
  * KiB. The store's own work (log, memstore) happens in the turns and is timed apart. Lines incr! are repeats from the second round on.
  */
 #include "base/fs.h"
+#include "base/time.h"
 #include "tsd/protocols/line/line.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define BENCH_PIECE ((size_t)256 << 10)
 
@@ -21,27 +21,19 @@ struct bench {
     uint64_t n_lines;
 };
 
-/* Processor time of this thread: others on the machine don't count. */
-static int64_t bench_cpu_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static void bench_round(struct bench *b, struct tsd_line *l, const char *p, size_t n)
 {
     const char *end = p + n;
     while (p < end) {
         const char *stop = (size_t)(end - p) > BENCH_PIECE ? p + BENCH_PIECE : end;
         const char *rest;
-        int64_t t0 = bench_cpu_ns();
+        int64_t t0 = ts_clock_thread_ns();
         enum tsd_line_end how = tsd_line_input(l, p, stop, false, &rest);
-        int64_t t1 = bench_cpu_ns();
+        int64_t t1 = ts_clock_thread_ns();
         b->parse_ns += t1 - t0;
         p = rest;
         tsd_ingest_turn(&b->in);
-        b->turn_ns += bench_cpu_ns() - t1;
+        b->turn_ns += ts_clock_thread_ns() - t1;
         if (how == TSD_LINE_MORE && rest != stop && stop == end)
             break;
     }

@@ -7,13 +7,13 @@
 #include "query/query.h"
 
 #include "base/mem.h"
+#include "tests/bench/bench_runs.h"
 #include "tests/unit/t_random.h"
 
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define T0_MS   1451606400000ll
@@ -114,19 +114,6 @@ static int on_last(void *arg, const struct qry_last *t, struct ts_error *err)
     return 0;
 }
 
-/* CPU of all threads so far: on a busy machine the honest figure. */
-static int64_t cpu_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
-
-static int cmp(const void *a, const void *b)
-{
-    return *(const int64_t *)a < *(const int64_t *)b ? -1 : 1;
-}
-
 /* m of /api/query, or "by KEYS", or "last". */
 static void run(struct ts_pool *pool, const char *name, const char *m, const char *by, int64_t from_h,
                 int64_t to_h)
@@ -135,7 +122,7 @@ static void run(struct ts_pool *pool, const char *name, const char *m, const cha
     struct ts_error err = {0};
     int64_t ns[200];
     uint64_t points = 0;
-    int64_t cpu = cpu_ns();
+    int64_t cpu = bench_cpu_ns();
     if (strncmp(name, only, strlen(only)) != 0)
         return;
     snprintf(start, sizeof start, "%lldms", (long long)(T0_MS + from_h * TS_HOUR_MS));
@@ -166,8 +153,8 @@ static void run(struct ts_pool *pool, const char *name, const char *m, const cha
         ns[r] = ts_clock_mono_ns() - t;
         points = limit.n_points;
     }
-    cpu = (cpu_ns() - cpu) / REPEATS;
-    qsort(ns, REPEATS, sizeof ns[0], cmp);
+    cpu = (bench_cpu_ns() - cpu) / REPEATS;
+    qsort(ns, REPEATS, sizeof ns[0], bench_cmp_ns);
     printf("%-28s %9.3f ms %9.3f cpu-ms %10llu read %8llu out %8.2f cpu-ns/read\n", name,
            (double)ns[REPEATS / 2] / 1e6, (double)cpu / 1e6, (unsigned long long)points,
            (unsigned long long)n_out, (double)cpu / (double)(points ? points : 1));

@@ -83,11 +83,14 @@ class Puts(Actor):
     def text(self, k):
         return "put %s %d %d host=h%d k=%d\n" % (self.metric, T0 + k * 7, (k * 7919) % 100003, k % 5, k % 3)
 
+    def many(self):
+        """How many points come next; 0: enough have come."""
+        return self.rng.randrange(1, 250)
+
     def work(self):
         self.start = self.acked = self.sent
         with self.connect() as s:
-            while True:
-                n = self.rng.randrange(1, 250)
+            while n := self.many():
                 data = "".join(map(self.text, range(self.sent, self.sent + n)))
                 self.sent += n
                 said = self.line(s, data)
@@ -530,21 +533,8 @@ class Filler(Puts):
     def text(self, k):
         return "put %s %d %d host=h%d k=%d\n" % (self.metric, T0 + k * 7, (k * 7919 * 7919 * 31) % (1 << 52), k % 5, k % 3)
 
-    def work(self):
-        self.start = self.acked = self.sent
-        with self.connect() as s:
-            while True:
-                n = self.rng.randrange(1, 4000)
-                n = min(n, 39 * DAY // 7 - self.sent)
-                if n <= 0:
-                    return
-                data = "".join(map(self.text, range(self.sent, self.sent + n)))
-                self.sent += n
-                said = self.line(s, data)
-                if not said.startswith("ok "):
-                    return self.bad("sync: %s", said)
-                self.acked = self.start + int(said[3:])
-                self.n += n
+    def many(self):
+        return max(0, min(self.rng.randrange(1, 4000), 39 * DAY // 7 - self.sent))
 
     def check(self, last):
         limit = ask(self.d, "GET", "/api/retention?explain=true")[1].get("limit", {})

@@ -251,6 +251,47 @@ static void test_reclog_copy__follows_a_rewrite(void **state)
     t_faultfs_free(f);
 }
 
+static bool may(void *arg)
+{
+    return *(bool *)arg;
+}
+
+/* The copy of the former log heals nothing of the new one: not before it is made again, and not if the process ends before that. */
+static void test_reclog_copy__a_replacement_leaves_it_behind_until_it_is_made_again(void **state)
+{
+    (void)state;
+    for (unsigned killed = 0; killed < 2; killed++) {
+        struct t_faultfs *f = three();
+        struct ts_buf got;
+        struct ts_error err = {0};
+        struct sto_reclog *log;
+        bool allowed = false;
+        static char contents[] = "new";
+        const struct sto_reclog_replacement with = {
+            .emit = emit, .arg = contents, .may = may, .may_arg = &allowed};
+        assert_int_equal(open_it(f, false, &got, &log), 0);
+        ts_buf_release(&got);
+        assert_int_equal(sto_reclog_replace(log, &with, &err), TS_EBUSY);
+        assert_int_equal(err.code, TS_EBUSY);
+        assert_true(same_files(f)); /* nothing has changed */
+        add(log, "four");
+        allowed = true;
+        assert_int_equal(sto_reclog_replace(log, &with, NULL), 0);
+        add(log, "five");
+        assert_false(same_files(f));
+        if (!killed)
+            sto_reclog_renew_copy(log);
+        if (!killed)
+            add(log, "six");
+        assert_true(same_files(f) == !killed);
+        sto_reclog_abandon(log);
+        t_faultfs_kill(f);
+        expect_records(f, false, killed ? "new|five|" : "new|five|six|");
+        assert_true(same_files(f));
+        t_faultfs_free(f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +302,7 @@ int main(void)
         cmocka_unit_test(test_reclog_copy__a_missing_log_is_not_made_anew),
         cmocka_unit_test(test_reclog_copy__failures_cost_nothing),
         cmocka_unit_test(test_reclog_copy__follows_a_rewrite),
+        cmocka_unit_test(test_reclog_copy__a_replacement_leaves_it_behind_until_it_is_made_again),
     };
     ts_log_set_level(TS_LOG_ERROR);
     return cmocka_run_group_tests(tests, NULL, NULL);

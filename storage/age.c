@@ -55,6 +55,7 @@ struct todo {
 /* Series that get the same mark. */
 struct rise {
     int64_t to_ms;
+    bool has_days;             /* they have hours, which have become days */
     roaring_bitmap_t *pending; /* their rows may be in memory still; owned */
     roaring_bitmap_t *done;    /* their rows are on disk; owned */
 };
@@ -79,7 +80,9 @@ struct pass {
     bool cut;             /* it ends with what is in todo: there is no memory for more */
     bool only_failed;     /* nothing went wrong but with the series that failed */
     uint64_t n_overtaken; /* series of which something was deleted meanwhile */
-    uint64_t n_series;    /* whose marks have risen */
+    uint64_t n_series;    /* whose marks have risen, those of hours too */
+    uint64_t n_of_days;   /* of them, those of hours */
+    uint64_t n_days;      /* rows of days, of p->rows.n_rows */
 };
 
 static bool is_full(const struct pass *p)
@@ -223,13 +226,13 @@ static int begin(struct pass *p, struct ts_error *err)
     return 0;
 }
 
-static struct rise *rise_to(struct pass *p, int64_t to_ms)
+static struct rise *rise_to(struct pass *p, int64_t to_ms, bool has_days)
 {
     for (size_t i = 0; i < p->n_rise; i++)
-        if (p->rise[i].to_ms == to_ms)
+        if (p->rise[i].to_ms == to_ms && p->rise[i].has_days == has_days)
             return &p->rise[i];
     p->rise = ts_xrealloc(p->rise, (p->n_rise + 1) * sizeof *p->rise);
-    p->rise[p->n_rise] = (struct rise){to_ms, roaring_bitmap_create(), roaring_bitmap_create()};
+    p->rise[p->n_rise] = (struct rise){to_ms, has_days, roaring_bitmap_create(), roaring_bitmap_create()};
     return &p->rise[p->n_rise++];
 }
 
@@ -302,11 +305,13 @@ static int do_series(struct pass *p, const struct todo *t, const struct sto_seri
     struct sto_age_chunk c;
     for (size_t i = 0; i < n && !is_full(p);) {
         i += next_chunk(p, t, series + i, n - i, &c);
+        uint64_t n_rows = p->rows.n_rows;
         if (c.n && c.from_ms < c.to_ms)
             TS_TRY(sto_age_rows__write(&p->rows, &c, err));
+        p->n_days += c.has_days ? p->rows.n_rows - n_rows : 0;
         for (size_t k = 0; k < c.n; k++)
             if (!roaring_bitmap_contains(p->rows.failed, c.series[k]->id))
-                roaring_bitmap_add(rise_to(p, c.to_ms)->pending, c.series[k]->id);
+                roaring_bitmap_add(rise_to(p, c.to_ms, c.has_days)->pending, c.series[k]->id);
         if (sto_aged_files_full(p->files))
             TS_TRY(write_rows(p, err));
     }
@@ -407,7 +412,9 @@ static struct sto_floors *risen(struct pass *p)
     struct sto_floors *out = sto_floors_new(n_old + p->n_rise);
     out->n = 0;
     for (size_t i = 0; i < p->n_rise; i++) {
-        p->n_series += roaring_bitmap_get_cardinality(p->rise[i].done);
+        uint64_t n = roaring_bitmap_get_cardinality(p->rise[i].done);
+        p->n_series += n;
+        p->n_of_days += p->rise[i].has_days ? n : 0;
         add_mark(out, p->rise[i].to_ms, roaring_bitmap_copy(p->rise[i].done));
     }
     for (size_t i = 0; i < n_old; i++) {
@@ -496,18 +503,23 @@ static void report(struct pass *p, int rc, const struct ts_error *why)
     struct sto_age *a = &p->st->age;
     if (p->n_series) {
         atomic_fetch_add_explicit(&a->n_passes, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&a->n_hours, p->rows.n_rows, memory_order_relaxed);
-        ts_log(TS_LOG_INFO, "hours whose points have expired have summaries now hours=%llu series=%llu",
-               (unsigned long long)p->rows.n_rows, (unsigned long long)p->n_series);
+        atomic_fetch_add_explicit(&a->n_hours, p->rows.n_rows - p->n_days, memory_order_relaxed);
+        atomic_fetch_add_explicit(&a->n_days, p->n_days, memory_order_relaxed);
+        ts_log(TS_LOG_INFO,
+               "expired points have summaries now hours=%llu series=%llu days=%llu series_with_days=%llu",
+               (unsigned long long)(p->rows.n_rows - p->n_days),
+               (unsigned long long)(p->n_series - p->n_of_days), (unsigned long long)p->n_days,
+               (unsigned long long)p->n_of_days);
     }
     if (rc >= 0 || rc == TS_ECANCELLED)
         return;
     atomic_fetch_add_explicit(&a->n_errors, 1, memory_order_relaxed);
     if (p->only_failed)
-        ts_log_limited(&limit, TS_LOG_WARN, "expired points of %llu series with hours= stay on disk: %s",
+        ts_log_limited(&limit, TS_LOG_WARN,
+                       "expired points, or hours, of %llu series stay on disk without summaries: %s",
                        (unsigned long long)roaring_bitmap_get_cardinality(p->rows.failed), why->text);
     else
-        ts_log_limited(&limit, TS_LOG_WARN, "expired points of series with hours= stay on disk: %s",
+        ts_log_limited(&limit, TS_LOG_WARN, "expired points of series with hours= or days= stay on disk: %s",
                        why->text);
 }
 
@@ -541,5 +553,6 @@ void sto_age__stats(const struct sto_store *st, void (*each)(void *arg, const ch
 {
     each(arg, "aged.passes", atomic_load_explicit(&st->age.n_passes, memory_order_relaxed));
     each(arg, "aged.hours", atomic_load_explicit(&st->age.n_hours, memory_order_relaxed));
+    each(arg, "aged.days", atomic_load_explicit(&st->age.n_days, memory_order_relaxed));
     each(arg, "aged.errors", atomic_load_explicit(&st->age.n_errors, memory_order_relaxed));
 }

@@ -40,8 +40,8 @@ struct sto_age {
     int32_t hour;          /* up to which */
     bool is_open;          /* marks_mu is there */
     bool is_there;         /* DIR/AGED has the marks that are in force */
-    _Atomic uint64_t n_passes, n_hours,
-        n_errors; /* passes that wrote something, rows of summaries, passes that failed; relaxed */
+    _Atomic uint64_t n_passes, n_hours, n_days,
+        n_errors; /* passes that wrote something, rows of hours, rows of days, passes that failed; relaxed */
 };
 
 /** Read DIR/AGED when the store opens. What is damaged is logged, and found again by the first pass. TS_EVERSION, TS_EIO, TS_ENOMEM. */

@@ -18,12 +18,15 @@ static bool summarised_metric(const struct sto_store *st, uint32_t metric, uint3
     return found;
 }
 
-/* All series that have a series of summaries; NULL: there are none. */
-static roaring_bitmap_t *series_with_summaries(const struct sto_store *st)
+/* All series that have a series of summaries, visible ones and those of hours; NULL: there are none. *out_n_hours: those that have hours, *out_n_days:
+ * those whose hours have days. */
+static roaring_bitmap_t *series_with_summaries(const struct sto_store *st, uint64_t *out_n_hours,
+                                               uint64_t *out_n_days)
 {
     roaring_bitmap_t *all = NULL;
     uint32_t metric = 0, summarised = 0; /* of the last series */
     bool is_aged = false;
+    *out_n_hours = *out_n_days = 0;
     for (uint32_t id = 0, end = sto_series_count(st->catalog); id < end; id++) {
         const struct sto_series *s = sto_series_get(st->catalog, id), *of;
         if (!s)
@@ -34,20 +37,22 @@ static roaring_bitmap_t *series_with_summaries(const struct sto_store *st)
             continue;
         all = all ? all : roaring_bitmap_create();
         roaring_bitmap_add(all, of->id);
+        *(sto_aged_level_of(st->catalog, metric) == STO_AGED_DAYS ? out_n_days : out_n_hours) += 1;
     }
     return all;
 }
 
 static struct sto_floors *lost_marks(const struct sto_store *st, const char *why)
 {
-    roaring_bitmap_t *series = series_with_summaries(st);
+    uint64_t n_hours, n_days;
+    roaring_bitmap_t *series = series_with_summaries(st, &n_hours, &n_days);
     if (!series)
         return NULL;
     ts_log(
         TS_LOG_ERROR,
-        "hours of %llu series whose points have expired are not answered until a pass of retention has found "
-        "their summaries again: %s",
-        (unsigned long long)roaring_bitmap_get_cardinality(series), why);
+        "hours of %llu series whose points have expired, and days of %llu of them, are not answered until a "
+        "pass of retention has found their summaries again: %s",
+        (unsigned long long)n_hours, (unsigned long long)n_days, why);
     struct sto_floors *marks = sto_floors_new(1);
     marks->at[0] = (struct sto_floor){.cutoff_ms = STO_AGED_LOST_MS, .series = series};
     sto_floors_filled(marks);

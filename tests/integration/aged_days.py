@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Days for longer than hours, of a running daemon: when a rule with days= lets hours expire, whole days answer as before and nothing else does, before and after
 their rows are removed, a kill, a start, a change of the zone, a delete and a rename."""
+import os
 import time
 
 from metakit import ask, check, end, holds
@@ -100,6 +101,17 @@ def survive(d, before):
     check("another name has the same sums", [r["value"] for r in new[0]], [r["value"] for r in before[0][0]])
 
 
+def lose_marks(d, before):
+    d.stop()
+    os.remove(d.data + "/AGED")
+    d.start()
+    log = open(d.log.name).read()
+    holds("the log counts series, and those of them that have days", "hours of 5 series whose points have expired, and days of 5 of them, are not answered" in log, log[-3000:])
+    for _ in range(4):
+        d.flush("compact")
+    check("marks are found again", all_answers(d), before)
+
+
 def delete(d):
     day = lambda: [r["value"] for r in d.api("/api/query?start=%d&end=%d&m=count:shop.hits&by=day" % (midnight(12), midnight(8) - 1))]
     was = day()
@@ -123,6 +135,7 @@ with Daemon(workers=2, query_allow_delete="true", uid_allow_rename="true") as da
     load(daemon)
     was = all_answers(daemon)
     expire(daemon, was)
+    lose_marks(daemon, was)
     survive(daemon, was)
     delete(daemon)
     refused(daemon)

@@ -157,6 +157,8 @@ const struct tsd_stat_row tsd_stat_table[] = {
     COUNTER("spool.replies_cut", "replies",
             "Replies that were cut off because too many jobs waited for slow clients."),
     GAUGE("spool.used_bytes", "bytes", "Bytes of files for replies whose clients are slow."),
+    COUNTER("storage.aged.days", "days",
+            "Days of series that got a summary before the summaries of their hours were removed."),
     COUNTER("storage.aged.errors", "passes",
             "Passes of making summaries of hours whose points have expired that failed; the points stay on "
             "disk."),

@@ -278,21 +278,17 @@ void sto_snap_aged(const struct sto_snap *snap, const struct sto_series *series,
 
 enum sto_aged_level sto_aged_level_of(const struct sto_catalog *catalog, uint32_t metric)
 {
-    struct sto_internal internal;
-    if (!sto_internal_parse(sto_uid_name(catalog, STO_UID_METRIC, metric), &internal) ||
-        internal.kind != STO_INTERNAL_AGED)
-        return STO_AGED_NONE;
-    return ts_slice_is(internal.detail, STO_AGED_DAYS_NAME) ? STO_AGED_DAYS : STO_AGED_HOURS;
+    return sto_internal_aged(sto_uid_name(catalog, STO_UID_METRIC, metric), NULL);
 }
 
 bool sto_aged_of_name(const struct sto_catalog *catalog, uint32_t metric, struct ts_buf *out)
 {
     struct sto_internal internal;
-    if (!sto_internal_parse(sto_uid_name(catalog, STO_UID_METRIC, metric), &internal) ||
-        internal.kind != STO_INTERNAL_AGED)
+    enum sto_aged_level level = sto_internal_aged(sto_uid_name(catalog, STO_UID_METRIC, metric), &internal);
+    if (level == STO_AGED_NONE)
         return false;
     ts_buf_clear(out);
-    if (!ts_slice_is(internal.detail, STO_AGED_DAYS_NAME)) {
+    if (level == STO_AGED_HOURS) {
         ts_buf_slice(out, internal.metric);
         return true;
     }
@@ -311,7 +307,7 @@ void sto_aged_metric_name(const struct sto_catalog *catalog, uint32_t metric, st
     struct sto_internal internal, name = {.kind = STO_INTERNAL_AGED,
                                           .metric = sto_uid_name(catalog, STO_UID_METRIC, metric),
                                           .detail = TS_SLICE_LIT(STO_AGED_HOURS_NAME)};
-    if (sto_internal_parse(name.metric, &internal) && internal.kind == STO_INTERNAL_AGED)
+    if (sto_internal_aged(name.metric, &internal))
         name = (struct sto_internal){STO_INTERNAL_AGED, internal.metric, TS_SLICE_LIT(STO_AGED_DAYS_NAME)};
     ts_buf_clear(out);
     sto_internal_name(&name, out);

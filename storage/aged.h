@@ -33,17 +33,11 @@
 
 #include "base/xsum.h"
 #include "storage/day.h"
+#include "storage/internal.h"
 
 struct sto_catalog;
 struct sto_snap;
 struct sto_store;
-
-/* What a row summarises. */
-enum sto_aged_level {
-    STO_AGED_NONE,  /* nothing: it is no internal metric of summaries */
-    STO_AGED_HOURS, /* an hour */
-    STO_AGED_DAYS   /* a day */
-};
 
 #define STO_AGED_INTS   0  /* a part */
 #define STO_AGED_OTHERS 1  /* the other one */

@@ -44,6 +44,24 @@ bool sto_internal_parse(struct ts_slice name, struct sto_internal *out)
     return out->metric.n > 0;
 }
 
+enum sto_aged_level sto_internal_level(const struct sto_internal *parts)
+{
+    if (parts->kind != STO_INTERNAL_AGED)
+        return STO_AGED_NONE;
+    return ts_slice_is(parts->detail, STO_AGED_DAYS_NAME)    ? STO_AGED_DAYS
+           : ts_slice_is(parts->detail, STO_AGED_HOURS_NAME) ? STO_AGED_HOURS
+                                                             : STO_AGED_NONE;
+}
+
+enum sto_aged_level sto_internal_aged(struct ts_slice name, struct sto_internal *out)
+{
+    struct sto_internal parts;
+    enum sto_aged_level level = sto_internal_parse(name, &parts) ? sto_internal_level(&parts) : STO_AGED_NONE;
+    if (out && level)
+        *out = parts;
+    return level;
+}
+
 void sto_internal_buckets(struct ts_slice metric, struct ts_buf *out)
 {
     sto_internal_name(&(struct sto_internal){.kind = STO_INTERNAL_HISTOGRAM, .metric = metric}, out);

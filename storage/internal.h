@@ -31,6 +31,13 @@ enum sto_internal_kind {
 #define STO_AGED_HOURS_NAME "h" /* details of STO_INTERNAL_AGED */
 #define STO_AGED_DAYS_NAME  "d"
 
+/* What rows of summaries are of. */
+enum sto_aged_level {
+    STO_AGED_NONE,  /* of nothing: the metric has no summaries */
+    STO_AGED_HOURS, /* an hour each */
+    STO_AGED_DAYS   /* a day each */
+};
+
 /* The parts of an internal name; they are slices of it. */
 struct sto_internal {
     enum sto_internal_kind kind;
@@ -41,6 +48,10 @@ struct sto_internal {
 void sto_internal_name(const struct sto_internal *h, struct ts_buf *out);
 /** Split an internal name into its parts; false if the name is not internal. */
 bool sto_internal_parse(struct ts_slice name, struct sto_internal *out);
+/** What the rows of the metric of these parts summarise. */
+enum sto_aged_level sto_internal_level(const struct sto_internal *parts);
+/** The same of a name; *out (may be NULL): its parts, unless STO_AGED_NONE is returned. */
+enum sto_aged_level sto_internal_aged(struct ts_slice name, struct sto_internal *out);
 /** Append the common prefix of the names of all buckets of a metric: a name whose detail is empty. */
 void sto_internal_buckets(struct ts_slice metric, struct ts_buf *out);
 

@@ -118,15 +118,13 @@ static size_t count(const struct sto_retain_rules *r)
 /* The rule of struct sto_keep of a series that the i-th rule matches, as sto_keep_match_fn. */
 static int rule_of(const struct sto_retain__match *m, size_t i, const struct sto_internal *internal)
 {
-    bool is_summary = internal && internal->kind == STO_INTERNAL_AGED;
+    enum sto_aged_level level = internal ? sto_internal_level(internal) : STO_AGED_NONE;
     int rule = (int)m->n_all;
     if (i < m->rules.n && !internal)
         rule = (int)i;
-    else if (i < m->rules.n && !is_summary)
-        rule = m->others[i];
     else if (i < m->rules.n)
-        rule = ts_slice_is(internal->detail, STO_AGED_DAYS_NAME) ? m->days[i] : m->hours[i];
-    return is_summary ? rule | STO_KEEP_SUMMARY : rule;
+        rule = level == STO_AGED_DAYS ? m->days[i] : level == STO_AGED_HOURS ? m->hours[i] : m->others[i];
+    return level == STO_AGED_NONE ? rule : rule | STO_KEEP_SUMMARY;
 }
 
 static bool names_match(const struct sto_retain_rule *r, const struct sto_remote_series *names,

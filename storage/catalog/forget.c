@@ -92,12 +92,10 @@ static void reached(struct sto_catalog *cat, enum sto_forget_step where)
         cat->forget.step(cat->forget.step_arg, where);
 }
 
-/* Is it an internal metric of summaries of this kind? */
-static bool is_aged(const struct sto_catalog *cat, uint32_t metric, const char *what)
+/* What the rows of a metric summarise. */
+static enum sto_aged_level level_of(const struct sto_catalog *cat, uint32_t metric)
 {
-    struct sto_internal parts;
-    return sto_internal_parse(sto_uid_name(cat, STO_UID_METRIC, metric), &parts) &&
-           parts.kind == STO_INTERNAL_AGED && ts_slice_is(parts.detail, what);
+    return sto_internal_aged(sto_uid_name(cat, STO_UID_METRIC, metric), NULL);
 }
 
 /* Set of the ids of internal metrics; the caller frees it. */
@@ -105,7 +103,7 @@ static roaring_bitmap_t *internal_metrics(const struct sto_catalog *cat, bool da
 {
     roaring_bitmap_t *set = roaring_bitmap_create();
     for (uint32_t id = 1, max = sto_uid_max(cat, STO_UID_METRIC); id <= max; id++)
-        if (days ? is_aged(cat, id, STO_AGED_DAYS_NAME)
+        if (days ? level_of(cat, id) == STO_AGED_DAYS
                  : sto_name_internal(sto_uid_name(cat, STO_UID_METRIC, id)))
             roaring_bitmap_add(set, id);
     return set;
@@ -138,8 +136,7 @@ static bool leads(const struct sto_catalog *cat, const struct sto_series *s, con
 {
     if (!sto_name_internal(sto_uid_name(cat, STO_UID_METRIC, s->metric)))
         return roaring_bitmap_contains(tags, tags_hash(s));
-    return days && roaring_bitmap_contains(days, tags_hash(s)) &&
-           is_aged(cat, s->metric, STO_AGED_HOURS_NAME);
+    return days && roaring_bitmap_contains(days, tags_hash(s)) && level_of(cat, s->metric) == STO_AGED_HOURS;
 }
 
 /* Those of these series by whose tags others are found; NULL: none. */

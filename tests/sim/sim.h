@@ -235,6 +235,7 @@ struct sim_aged {
     bool lost;                 /* the marks were lost once: what they hid may show again */
     struct sim_aged_hour *v;   /* owned */
     size_t n, cap;             /* used, room */
+    unsigned n_lost;           /* times that they were damaged */
     int64_t to_ms[SIM_SERIES]; /* hours before it are in v, if they have points */
     /* seeds above SIM_DAYS_SEED: */
     bool days;        /* this life has rules with days, which opts.retention_ms has the points of */

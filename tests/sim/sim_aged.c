@@ -102,7 +102,9 @@ bool sim_aged_settle(struct sim *s)
 
 void sim_aged_time(struct sim *s)
 {
-    int64_t ms = (int64_t)(sim_chance(s, 60) ? sim_rnd(s, TS_HOUR_MS) : sim_rnd(s, 5 * TS_DAY_MS));
+    int64_t ms =
+        (int64_t)(sim_chance(s, s->aged.days ? 35 : 60) ? sim_rnd(s, TS_HOUR_MS)
+                                                        : sim_rnd(s, (s->aged.days ? 2 : 5) * TS_DAY_MS));
     int64_t keep_ms = s->opts.retention_ms;
     if (s->aged.maybe_ms && (!keep_ms || s->aged.maybe_ms < keep_ms))
         keep_ms = s->aged.maybe_ms;
@@ -126,7 +128,8 @@ static void lose_marks(struct sim *s)
     if (sim_chance(s, 50))
         (void)t_faultfs_remove(s->f, marks);
     else
-        (void)t_faultfs_flip(s->f, marks, 18, 1);
+        (void)t_faultfs_flip(s->f, marks, 12 + s->aged.n_lost++ % 8,
+                             1); /* not the same bit twice: that repairs it */
 }
 
 void sim_aged_rule(struct sim *s, bool on_disk)
@@ -267,7 +270,8 @@ static void check_seen(struct sim *s, unsigned i)
         else if (!is->seen && !may_be_gone)
             sim_fail(s, "series %u, hour %d that has expired: nothing answers for its %zu points", i,
                      is->hour, is->n);
-        is->is_unsure &= s->aged.days && is->hour * TS_HOUR_MS < s->aged.gone_ms;
+        if (is->seen)
+            is->is_unsure = false; /* the delete is lost; one that is there may be lost with the power yet */
     }
 }
 

@@ -39,6 +39,9 @@ static bool is_excused(const struct sim *s, unsigned i, const struct t_ref_point
     const struct sim_remote *r = &s->remote;
     if ((r->store || s->aged.lost) && p->ts_ms < s->horizon_ms)
         return true;
+    /* it had expired when a crash may have lost its delete, and a rule shows it again: sim_check_aged knows whether it may be there */
+    if (s->aged.days && p->ts_ms < s->aged.to_ms[i])
+        return true;
     for (size_t k = r->lost_from; r->lost && k < r->lost->arrived.n; k++) {
         const struct sto_point *op = &r->lost->arrived.v[k].p;
         struct ts_num v = {.m = op->m, .kind = sto_meta_kind(op->flags), .exp = sto_meta_exp(op->flags)};

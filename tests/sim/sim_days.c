@@ -21,6 +21,7 @@ void sim_days_configure(struct sim *s)
     if (!s->aged.days)
         return;
     s->opts.retention_ms = s->aged.hours_ms = s->aged.days_ms = 0;
+    s->retention_ms = (int64_t)(6 + sim_rnd(s, 24)) * 2 * TS_HOUR_MS;
     s->hook_pct = s->seed % 2 ? s->hook_pct : 20;
 }
 
@@ -61,27 +62,6 @@ static void on_rule(void *arg, const struct sto_retain_row *row)
     struct rule *r = arg;
     if (row->source == STO_RETAIN_SET && !r->points_ms)
         *r = (struct rule){row->points_ms, row->hours_ms, row->days_ms};
-}
-
-void sim_days_opened(struct sim *s)
-{
-    struct rule r = {0};
-    struct ts_error err = {0};
-    if (!s->aged.days)
-        return;
-    int rc = sto_retain(s->st, &(struct sto_retain_call){.each = on_rule, .arg = &r}, &err);
-    if (rc < 0)
-        sim_fail(s, "the rules cannot be listed: %s", err.text);
-    if (!s->aged.maybe_ms &&
-        (r.points_ms != s->opts.retention_ms ||
-         (r.points_ms && (r.hours_ms != s->aged.hours_ms || r.days_ms != s->aged.days_ms))))
-        sim_fail(s, "the rule keeps points for %lld ms, not %lld", (long long)r.points_ms,
-                 (long long)s->opts.retention_ms);
-    s->aged.maybe_ms = 0;
-    put_in_force(s, &r);
-    if (r.points_ms)
-        sim_aged_note_expired(s, s->now_ms, r.points_ms);
-    sim_check_aged(s);
 }
 
 static struct rule some_rule(struct sim *s)
@@ -131,6 +111,32 @@ static void change_rule(struct sim *s)
     }
 }
 
+void sim_days_opened(struct sim *s)
+{
+    struct rule r = {0};
+    struct ts_error err = {0};
+    if (!s->aged.days)
+        return;
+    int rc = sto_retain(s->st, &(struct sto_retain_call){.each = on_rule, .arg = &r}, &err);
+    if (rc < 0)
+        sim_fail(s, "the rules cannot be listed: %s", err.text);
+    if (!s->aged.maybe_ms &&
+        (r.points_ms != s->opts.retention_ms ||
+         (r.points_ms && (r.hours_ms != s->aged.hours_ms || r.days_ms != s->aged.days_ms))))
+        sim_fail(s, "the rule keeps points for %lld ms, not %lld", (long long)r.points_ms,
+                 (long long)s->opts.retention_ms);
+    s->aged.maybe_ms = 0;
+    put_in_force(s, &r);
+    if (r.points_ms)
+        sim_aged_note_expired(s, s->now_ms, r.points_ms);
+    sim_quota_see(s);
+    sim_check_aged(s);
+    if (!s->step && !s->n_crashes && s->seed % 8) { /* from now on the store knows the clock */
+        change_rule(s);
+        sim_merge_some(s, false);
+    }
+}
+
 /* --- deletes --- */
 
 /* The rows of summaries of a series, of those of hours if days: what whoever deletes finds after the points were deleted. */
@@ -173,7 +179,7 @@ static void delete_some(struct sim *s)
         return;
     const struct sim_aged_hour *x = &a->v[sim_rnd(s, a->n)];
     struct sto_day first = sto_aged_day_of(x->hour),
-                   last = sto_aged_day_of(x->hour + (int32_t)sim_rnd(s, 3) * 24);
+                   last = sto_aged_day_of(x->hour + (int32_t)sim_rnd(s, 2) * 24);
     if (last.to * TS_HOUR_MS <= a->to_ms[x->series])
         (void)delete_days(s, x->series, first.from * TS_HOUR_MS, last.to * TS_HOUR_MS - 1);
 }
@@ -197,7 +203,7 @@ void sim_days_ended(struct sim *s)
 void sim_days_beside(struct sim *s)
 {
     s->aged.n_beside++;
-    if (sim_chance(s, 60)) {
+    if (sim_chance(s, 12)) {
         delete_some(s);
         return;
     }
@@ -207,15 +213,24 @@ void sim_days_beside(struct sim *s)
     sim_turn_all(s);
 }
 
+/* Retention looks soon afterwards, as in a daemon: otherwise a crash makes the time that has passed a jump of the clock. */
+static void let_time_pass(struct sim *s)
+{
+    for (uint64_t n = 1 + sim_rnd(s, 5); n > 0 && sim_all_well(s); n--) {
+        sim_aged_time(s);
+        sim_merge_some(s, true);
+    }
+}
+
 void sim_days_step(struct sim *s)
 {
     uint64_t r = sim_rnd(s, 100);
-    if (r < 20 || (!s->opts.retention_ms && r < 50))
+    if (r < 12 || (!s->opts.retention_ms && r < 60))
         change_rule(s);
-    else if (r < 40)
+    else if (r < 18)
         delete_some(s);
-    else if (r < 70)
-        sim_aged_time(s);
+    else if (r < 62)
+        let_time_pass(s);
     else
         sim_merge_some(s, true);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Pages of a scan in CSV are tables of rows: the token of the next page is a header where the reply is in one piece, a trailer where it is in chunks, and the
-last line for HTTP/1.0 alone. All pages together are the scan without pages, over HTTP and by the command."""
+"""Pages of a scan in CSV are tables of rows: the token of the next page is a header where the reply is in one piece, a trailer where it is in chunks and the
+client takes trailers, and the last line otherwise. All pages together are the scan without pages, over HTTP and by the command."""
 import gzip
 import http.client
 import re
@@ -35,11 +35,11 @@ def fetch(d, limit, after=None, version="1.1", method="GET", extra=""):
     return lines[0], headers, body, dict(line.split(": ", 1) for line in tail[:-2])
 
 
-def pages(d, limit, **how):
+def pages(d, limit, extra="TE: trailers\r\n", **how):
     """All pages: (rows, how the tokens came)."""
     rows, seen, after = [], [], None
     while True:
-        status, headers, body, trailers = fetch(d, limit, after, **how)
+        status, headers, body, trailers = fetch(d, limit, after, extra=extra, **how)
         check("status", status, "HTTP/1.1 200 OK")
         if headers.get("Content-Encoding") == "gzip":
             body = gzip.decompress(body)
@@ -48,7 +48,7 @@ def pages(d, limit, **how):
         line = [l for l in lines if l.startswith("#")]
         rows += [l for l in lines[1:] if not l.startswith("#")]
         places = [(w, t) for w, t in (("header", headers.get(TOKEN)), ("trailer", trailers.get(TOKEN)), ("line", line[0][8:] if line else None)) if t]
-        holds("announced", ("Trailer" in headers) == (headers.get("Transfer-Encoding") == "chunked"), headers)
+        holds("announced", ("Trailer" in headers) == (headers.get("Transfer-Encoding") == "chunked" and "TE:" in extra), headers)
         holds("one token", len(places) <= 1, places)
         if not places:
             return rows, seen
@@ -70,9 +70,13 @@ def main():
         check("tokens", sorted(seen), ["header"] * 3 + ["trailer"] * 2)     # the last page has none
         rows, seen = pages(d, 4)
         check("pages of four rows", (rows, seen), (want, ["trailer"]))
+        rows, seen = pages(d, 1, extra="")
+        check("pages without trailers", (rows, sorted(seen)), (want, ["header"] * 3 + ["line"] * 2))
+        rows, seen = pages(d, 1, extra="TE: trailers\r\nAccept-Encoding: gzip\r\n")
+        check("compressed", (rows, len(seen), "line" in seen), (want, 5, False))
         rows, seen = pages(d, 1, extra="Accept-Encoding: gzip\r\n")
-        check("compressed", (rows, len(seen)), (want, 5))
-        rows, seen = pages(d, 1, version="1.0")
+        check("compressed without trailers", (rows, seen), (want, ["line"] * 5))
+        rows, seen = pages(d, 1, version="1.0", extra="")
         check("HTTP/1.0", (rows, seen), (want, ["line"] * 5))
         status, headers, body, _ = fetch(d, 1, method="HEAD")
         holds("HEAD", body == b"" and headers.get(TOKEN) == fetch(d, 1)[1].get(TOKEN) is not None, headers)

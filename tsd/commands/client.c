@@ -240,8 +240,9 @@ static int client_send_request(struct tsd_client *c, const struct tsd_client_req
     struct ts_buf head;
     ts_buf_init(&head, 0);
     bool v6 = strchr(c->host, ':') != NULL;
-    ts_buf_printf(&head, "%s %s HTTP/1.1\r\nHost: %s%s%s:%s\r\nUser-Agent: tsd\r\nConnection: close\r\n",
-                  req->method, req->path, v6 ? "[" : "", c->host, v6 ? "]" : "", c->port);
+    ts_buf_printf(&head, "%s %s HTTP/1.1\r\nHost: %s%s%s:%s\r\nUser-Agent: tsd\r\nConnection: close%s\r\n",
+                  req->method, req->path, v6 ? "[" : "", c->host, v6 ? "]" : "", c->port,
+                  req->after ? ", TE\r\nTE: trailers" : "");
     if (req->content_type)
         ts_buf_printf(&head, "Content-Type: %s\r\n", req->content_type);
     if (req->body.n || strcmp(req->method, "GET") != 0)

@@ -248,7 +248,7 @@ int tsd_ep_scan(struct tsd_job *job, struct ts_error *err)
         opts.token = &token;
     int rc = tsd_scan_run(req->d->store, &spec, &opts, tsd_job_limit(job), tsd_job_sink(job), err);
     if (rc == 0 && token.n)
-        tsd_job_after(job, ts_buf_get(&token));
+        rc = tsd_job_after(job, ts_buf_get(&token), err);
     ts_buf_release(&token);
     return rc;
 }

@@ -271,6 +271,7 @@ static void http_request(struct tsd_conn *c, struct http_conn *hc)
     hc->reading = false;
     http_method(req, tsd_parser_method(pr));
     req->http10 = pr->http10;
+    req->trailers = !pr->http10 && http_takes(tsd_parser_header(pr, "te"), "trailers");
     req->keep_alive = pr->keep_alive && !c->w->draining;
     req->host = tsd_parser_header(pr, "host");
     req->origin = tsd_parser_header(pr, "origin");

@@ -46,6 +46,7 @@ struct tsd_req {
     bool by_get;                   /* sent as GET or HEAD, whatever method_override says */
     bool head;                     /* HEAD: the reply has no body */
     bool http10;                   /* no chunks */
+    bool trailers;                 /* the client takes trailers behind chunks (TE: trailers) */
     bool keep_alive;               /* the connection continues */
     bool gzip_ok;                  /* the client takes a compressed reply */
     bool deflate;                  /* of which it knows deflate and not gzip */

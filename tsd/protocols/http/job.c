@@ -192,6 +192,7 @@ static void job_free(struct tsd_job *job)
 {
     job_release_run(job);
     job_out_release(job);
+    ts_buf_release(&job->after);
     pthread_mutex_destroy(&job->mu);
     pthread_cond_destroy(&job->cond);
     ts_free(job);
@@ -210,9 +211,11 @@ void job_head(struct tsd_job *job, int64_t length)
     job->req->max_age_s = job->max_age_s;
     job->req->ignored = job->ignored[0] ? job->ignored : NULL;
     job->req->pages = job->pages;
-    if (length >= 0 && job->after.n) /* the run has ended */
-        job->req->after = (struct ts_slice){job->after.p + sizeof JOB_LAST_CHUNK - 1,
-                                            job->after.n - (sizeof JOB_LAST_CHUNK - 1) - 2};
+    if (length >= 0 && job->after.n) { /* the run has ended */
+        struct ts_slice after = ts_buf_get(&job->after);
+        job->req->after =
+            (struct ts_slice){after.p + sizeof JOB_LAST_CHUNK - 1, after.n - (sizeof JOB_LAST_CHUNK - 1) - 2};
+    }
     tsd_reply_head(job->req, job->ok_status, job->type, length, job->packs);
 }
 
@@ -305,7 +308,7 @@ void job_end_reply(struct tsd_job *job)
             ts_log(TS_LOG_WARN, "reply cut off: %s", why.text);
         tsd_conn_kill(req->c);
     }
-    struct ts_slice end = job->after.n ? job->after : TS_SLICE_LIT(JOB_LAST_CHUNK "\r\n");
+    struct ts_slice end = job->after.n ? ts_buf_get(&job->after) : TS_SLICE_LIT(JOB_LAST_CHUNK "\r\n");
     job->last =
         (struct tsd_block){.p = (char *)(uintptr_t)end.p, .n = end.n, .done = job_last_done, .arg = job};
     if (req->http10)

@@ -71,11 +71,13 @@ void tsd_job_status(struct tsd_job *job, int status);
 void tsd_job_max_age(struct tsd_job *job, int64_t max_age_s);
 /** Members of the body that were ignored: the header X-Tsd-Ignored names them. Before the first byte. */
 void tsd_job_ignored(struct tsd_job *job, const struct ts_json_unknown *unknown);
-/** The reply is a page, and run may say with tsd_job_after which one follows: before the first byte. False: the client speaks HTTP/1.0, which has no place for
- * that behind a body. */
+/** The reply is a page, and run may say with tsd_job_after which one follows: before the first byte. False: the client speaks HTTP/1.0, and run writes the token
+ * itself. */
 bool tsd_job_pages(struct tsd_job *job);
-/** The token of the page that follows: the header X-Tsd-After of a reply in one piece, otherwise a trailer. Characters of a header only. Before run returns. */
-void tsd_job_after(struct tsd_job *job, struct ts_slice token);
+/** The token of the page that follows, as the last thing that run writes: the header X-Tsd-After of a reply in one piece; the trailer of that name of a reply in
+ * chunks, if the client takes trailers (TE: trailers); otherwise the last line of the body, "# after TOKEN". Characters of a header only. Errors: TS_ENOMEM,
+ * those of the sink. */
+int tsd_job_after(struct tsd_job *job, struct ts_slice token, struct ts_error *err);
 /** Another status for an error that run returns. */
 void tsd_job_error_status(struct tsd_job *job, int status);
 /** The request's body as JSON (the caller's: json_decref). TS_EPARSE with OpenTSDB's texts and details. */

@@ -339,14 +339,20 @@ int job_out_post(struct tsd_job *job, struct job_piece *piece, struct ts_error *
 
 bool tsd_job_pages(struct tsd_job *job)
 {
-    job->pages = !job->req->http10;
-    return job->pages;
+    job->pages = job->req->trailers;
+    return !job->req->http10;
 }
 
-void tsd_job_after(struct tsd_job *job, struct ts_slice token)
+int tsd_job_after(struct tsd_job *job, struct ts_slice token, struct ts_error *err)
 {
-    size_t size = token.n + 64;
-    char *p = ts_arena_alloc(&job->arena, size);
-    int n = snprintf(p, size, JOB_LAST_CHUNK TSD_HEADER_AFTER ": %.*s\r\n\r\n", (int)token.n, token.p);
-    job->after = (struct ts_slice){p, (size_t)n};
+    /* what a compressor still holds may make a second piece */
+    bool whole = !job->posted && !job->packs;
+    if (!whole && !job->pages) {
+        TS_TRY(ts_sink_str(&job->sink, "# after ", err));
+        TS_TRY(ts_sink_write(&job->sink, token, err));
+        return ts_sink_str(&job->sink, "\n", err);
+    }
+    ts_buf_clear(&job->after);
+    ts_buf_printf(&job->after, JOB_LAST_CHUNK TSD_HEADER_AFTER ": %.*s\r\n\r\n", (int)token.n, token.p);
+    return job->after.failed ? ts_error_set(err, TS_ENOMEM, "no memory for the token of a page") : 0;
 }

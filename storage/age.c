@@ -20,6 +20,7 @@
 #define SLICE_IDS   (1u << 16) /* numbers of series that are looked at together: a container of a bitmap */
 #define SLICE_BYTES 8192u      /* most that it takes */
 #define SET_BYTES   256u       /* a bitmap of one container takes so much more */
+#define FEW         32u /* the limit of bytes does not wait for the summaries of one in so many series */
 
 int sto_age__open(struct sto_store *st, struct ts_error *err)
 {
@@ -79,6 +80,7 @@ struct pass {
     uint64_t max_rows;    /* it ends after so many */
     bool cut;             /* it ends with what is in todo: there is no memory for more */
     bool only_failed;     /* nothing went wrong but with the series that failed */
+    uint64_t n_ages;      /* series with rules that keep summaries of them */
     uint64_t n_overtaken; /* series of which something was deleted meanwhile */
     uint64_t n_series;    /* whose marks have risen, those of hours too */
     uint64_t n_of_days;   /* of them, those of hours */
@@ -182,6 +184,7 @@ static int find_todo(struct pass *p, uint32_t from, uint32_t end, roaring_bitmap
         if (!of[rule])
             of[rule] = roaring_bitmap_create();
         roaring_bitmap_add(of[rule], id);
+        p->n_ages++;
     }
     add_gone(p, unknown);
     roaring_bitmap_free(unknown);
@@ -497,6 +500,18 @@ static bool is_complete(const struct pass *p, int rc)
     return (rc == 0 || p->only_failed) && !p->cut && !is_full(p) && !p->n_series && !p->n_overtaken;
 }
 
+/* What a pass is to the limit of bytes (age.h). */
+static int outcome(const struct pass *p, int rc)
+{
+    bool ran = rc == 0 || p->only_failed;
+    uint64_t n_left = p->n_overtaken + (p->only_failed ? roaring_bitmap_get_cardinality(p->rows.failed) : 0);
+    if (ran && !p->cut && !is_full(p) && !p->n_series && n_left <= p->n_ages / FEW)
+        return 1;
+    if (ran && p->n_series > p->n_overtaken) /* whoever deletes can delay that, but not for ever */
+        return 0;
+    return rc < 0 ? rc : TS_EBUSY;
+}
+
 static void report(struct pass *p, int rc, const struct ts_error *why)
 {
     static struct ts_log_limit limit;
@@ -532,20 +547,24 @@ int sto_age__pass(struct sto_store *st, int64_t before_ms)
                      .memory = sto_aged_files_memory(st->engine),
                      .max_rows = st->opts.age_pass_rows ? st->opts.age_pass_rows : PASS_ROWS};
     struct ts_error why = {0};
-    if (!sto_keep_ages(p.keep) || (p.keep == a->keep && sto_hour(before_ms) == a->hour)) {
+    if (!sto_keep_ages(p.keep)) {
         sto_keep_unref(p.keep);
         return 1;
     }
-    int rc = run(&p, &why);
-    bool complete = is_complete(&p, rc);
-    if (complete) {
+    if (p.keep == a->keep && sto_hour(before_ms) == a->hour) {
+        sto_keep_unref(p.keep);
+        return a->outcome;
+    }
+    int rc = run(&p, &why), out = outcome(&p, rc);
+    if (is_complete(&p, rc)) {
+        a->outcome = out;
         sto_keep_unref(a->keep);
         a->keep = sto_keep_ref(p.keep);
         a->hour = sto_hour(before_ms);
     }
     report(&p, rc, &why);
     release(&p);
-    return complete ? 1 : rc < 0 ? rc : 0;
+    return out;
 }
 
 void sto_age__stats(const struct sto_store *st, void (*each)(void *arg, const char *name, uint64_t value),

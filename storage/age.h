@@ -38,6 +38,7 @@ struct sto_age {
         marks_mu; /* marks are set, or bulk files that were checked by them are listed (engine/handover.h) */
     struct sto_keep *keep; /* rules of the last pass that was complete; owned; NULL = none was in this run */
     int32_t hour;          /* up to which */
+    int outcome;           /* what it returned */
     bool is_open;          /* marks_mu is there */
     bool is_there;         /* DIR/AGED has the marks that are in force */
     _Atomic uint64_t n_passes, n_hours, n_days,
@@ -47,8 +48,9 @@ struct sto_age {
 /** Read DIR/AGED when the store opens. What is damaged is logged, and found again by the first pass. TS_EVERSION, TS_EIO, TS_ENOMEM. */
 int sto_age__open(struct sto_store *st, struct ts_error *err);
 void sto_age__close(struct sto_store *st);
-/** Make summaries of what has expired at before_ms, or is cut off by the limit of bytes, if it is time. 1: there is nothing left to do; 0: another pass goes on.
- * Errors are logged and returned, and nothing is removed then. Blocks. */
+/** Make summaries of what has expired at before_ms, or is cut off by the limit of bytes, if it is time. 1: nothing is left to do, but for 1/32 of the series at most; 0: most of what
+ * was looked at has its summaries now, and another pass goes on. An error: series failed (the same again until the next hour or other rules); TS_EBUSY: deletes or changes of
+ * names have made most of it void, or memory sufficed for no series. Errors but those of deletes are logged. Points whose summaries were not made stay. Blocks. */
 int sto_age__pass(struct sto_store *st, int64_t before_ms);
 /** Report counters. Any thread. */
 void sto_age__stats(const struct sto_store *st, void (*each)(void *arg, const char *name, uint64_t value),

@@ -84,7 +84,7 @@ struct sto_engine_owner {
      * thread. NULL: points are kept for opts->retention_ms. */
     struct sto_keep *(*keep)(void *arg);
     /* Makes summaries of what has expired before_ms, and of what the limit of bytes cuts off, before it is removed (storage/age.h). The compact thread calls it with
-     * nothing held but compact_mu. 1: there is nothing left to do; 0: another call goes on; an error. May be NULL. */
+     * nothing held but compact_mu. 1: nothing is left to do, or too little to matter; 0: it made some, and another call goes on; an error: too many were not made. May be NULL. */
     int (*age)(void *arg, int64_t before_ms);
     /* The limit of bytes; borrowed, and open from `ready` to `closed`. NULL: there is none. */
     struct sto_quota *quota;

@@ -156,7 +156,7 @@ struct sto_evict_stats {
     _Atomic uint64_t
         going_bytes; /* of the files then: what floors hide of them (expire.h); 0 if it was within the limit */
     _Atomic int64_t aged_ms;     /* points before it have their summaries, as far as they should */
-    _Atomic unsigned n_failures; /* of making summaries, one after the other */
+    _Atomic unsigned n_failures; /* of making summaries since all were made last */
 };
 
 struct sto_engine {

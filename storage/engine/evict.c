@@ -113,17 +113,38 @@ static bool has_summaries(struct sto_engine *e)
     return has;
 }
 
-/* Is what has been cut off still being made into summaries, or are there none to come? */
-static bool waits_for_summaries(const struct sto_engine *e, int64_t points_ms)
+/* Is what has been cut off still being made into summaries? */
+static bool waits_for_summaries(const struct sto_engine *e, const struct choice *c)
 {
-    return points_ms > STO_MIN_TS_MS &&
-           atomic_load_explicit(&e->evict.aged_ms, memory_order_relaxed) < points_ms &&
-           atomic_load_explicit(&e->evict.n_failures, memory_order_relaxed) < STO_EVICT_FAILURES;
+    return c->points_ms > c->cutoff_ms &&
+           atomic_load_explicit(&e->evict.aged_ms, memory_order_relaxed) < c->points_ms;
+}
+
+/* Are there none to come? */
+static bool has_failed(const struct sto_engine *e)
+{
+    return atomic_load_explicit(&e->evict.n_failures, memory_order_relaxed) >= STO_EVICT_FAILURES;
 }
 
 static int64_t later(int64_t a, int64_t b)
 {
     return a > b ? a : b;
+}
+
+/* Let the cutoff of points rise if it may. Returns false if it may not, or points do not suffice. */
+static bool choose_points(struct choice *c, struct sto_evict_opts opts, const struct use *use,
+                          uint64_t going_bytes)
+{
+    uint64_t before =
+        sto_evict_left(use->files, use->n, c->cutoff_ms) - sto_evict_left(use->files, use->n, c->points_ms);
+    opts.before_bytes = before > going_bytes ? before - going_bytes : 0;
+    opts.last_ms = later(c->points_ms, ts_floor_div(opts.last_ms, TS_DAY_MS) * TS_DAY_MS);
+    c->pick = sto_evict_pick(&opts, use->files, use->n);
+    if (!c->pick.enough && c->pick.cutoff_ms <= c->points_ms)
+        return false;
+    c->points_ms = c->pick.cutoff_ms;
+    c->pick.enough = true; /* if it is not, more goes later */
+    return true;
 }
 
 /* going_bytes: what floors hide. */
@@ -140,22 +161,10 @@ static struct choice choose(struct sto_engine *e, const struct use *use, uint64_
         c.points_ms = c.cutoff_ms = later(c.points_ms, c.pick.cutoff_ms);
         return c;
     }
-    if (waits_for_summaries(e, c.points_ms))
+    if (!has_failed(e) && (waits_for_summaries(e, &c) || choose_points(&c, opts, use, going_bytes)))
         return c;
-    uint64_t before =
-        sto_evict_left(use->files, use->n, c.cutoff_ms) - sto_evict_left(use->files, use->n, c.points_ms);
-    opts.before_bytes = before > going_bytes ? before - going_bytes : 0;
-    opts.last_ms = later(c.points_ms, ts_floor_div(last_ms, TS_DAY_MS) * TS_DAY_MS);
-    c.pick = sto_evict_pick(&opts, use->files, use->n);
-    if (c.pick.enough || c.pick.cutoff_ms > c.points_ms) {
-        c.points_ms = c.pick.cutoff_ms;
-        c.pick.enough = true; /* if it is not, more goes later */
-        return c;
-    }
-    opts.before_bytes = 0;
     opts.going_bytes = going_bytes;
     opts.from_ms = c.cutoff_ms;
-    opts.last_ms = last_ms;
     c.pick = sto_evict_pick(&opts, use->files, use->n);
     c.cutoff_ms = later(c.cutoff_ms, c.pick.cutoff_ms);
     c.points_ms = later(c.points_ms, c.cutoff_ms);
@@ -180,8 +189,11 @@ static int raise_cutoffs(struct sto_engine *e, const struct choice *to, uint64_t
     ts_log(TS_LOG_INFO,
            "the store exceeds max_bytes=%llu: %s before %04lld-%02d-%02d %02d:00 UTC are removed, "
            "which frees about bytes=%llu",
-           (unsigned long long)max_bytes, points ? "points" : "summaries", (long long)c.year, c.month, c.day,
-           c.hour, (unsigned long long)p->freed_bytes);
+           (unsigned long long)max_bytes,
+           points          ? "points"
+           : has_failed(e) ? "summaries, and points of which none could be made,"
+                           : "summaries",
+           (long long)c.year, c.month, c.day, c.hour, (unsigned long long)p->freed_bytes);
     return 0;
 }
 
@@ -234,12 +246,12 @@ void sto_evict__look(struct sto_engine *e)
 
 void sto_evict__aged(struct sto_engine *e, int rc, int64_t points_ms)
 {
-    if (rc == 1)
+    if (rc == 1) {
         atomic_store_explicit(&e->evict.aged_ms, points_ms, memory_order_relaxed);
-    if (rc >= 0)
         atomic_store_explicit(&e->evict.n_failures, 0, memory_order_relaxed);
-    else if (rc != TS_ECANCELLED && rc != TS_EBUSY)
+    } else if (rc < 0 && rc != TS_ECANCELLED && !has_failed(e)) {
         atomic_fetch_add_explicit(&e->evict.n_failures, 1, memory_order_relaxed);
+    }
 }
 
 /* --- what is in force --- */
@@ -300,8 +312,11 @@ void sto_evict__end(struct sto_engine *e)
         return;
     }
     struct sto_version *v = sto_engine_pin(e);
-    if (is_covered(v, sto_quota_cutoff_ms(q)) && floors_cover(e, v) && sto_quota_clear(q, &why) < 0)
+    bool covered = is_covered(v, sto_quota_cutoff_ms(q)) && floors_cover(e, v);
+    if (covered && sto_quota_clear(q, &why) < 0)
         ts_log_limited(&limit, TS_LOG_WARN, "the cutoff of max_bytes stays: %s", why.text);
+    else if (covered) /* what another limit cuts off later may be older */
+        atomic_store_explicit(&e->evict.aged_ms, STO_MIN_TS_MS, memory_order_relaxed);
     sto_engine_unpin(e, v);
 }
 

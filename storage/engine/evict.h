@@ -10,7 +10,8 @@
  * **Points before summaries.** If there are summaries of hours or days, or rules that make them, the cutoff of points rises first, up to the beginning of the newest day (UTC). What
  * is before it gets summaries where its rule makes them (storage/age.h), and then floors remove it (expire.h). Until that is done nothing else is cut off; what the floors hide
  * counts as gone. Only when points of all days before the newest do not suffice, the cutoff of everything rises, which removes the oldest summaries, and points once it passes the other one.
- * If summaries cannot be made STO_EVICT_FAILURES times in a row, it rises as well.
+ * It rises alone, too, once making summaries has failed STO_EVICT_FAILURES times since all were made last: series fail, or somebody deletes or renames during each pass. The cutoff of points rises
+ * neither while such failures are counted nor then, since the points of what failed do not go, and would drive it up to the newest day.
  *
  * With a remote store nothing is hidden: files go whose points it has acknowledged, the oldest first.
  *

@@ -3,6 +3,7 @@
  */
 #include "tests/unit/query/aged_kit.h"
 
+#include "storage/engine/evict.h"
 #include "storage/max_bytes.h"
 
 #define MEMSTORE (16u << 10)
@@ -29,9 +30,10 @@ static void limit(struct sto_store *st, uint64_t max_bytes)
         fail_msg("%s", err.text);
 }
 
-static void start(struct world *w, const char *text)
+static void start_limited(struct world *w, const char *text, uint64_t max_series)
 {
     *w = (struct world){.rnd = 7,
+                        .max_series = max_series,
                         .n_series = SERIES,
                         .points_ms = 4000 * DAY,
                         .hours_ms = 8000 * DAY,
@@ -43,6 +45,11 @@ static void start(struct world *w, const char *text)
     w->all = open_aged(w, w->all_f);
     if (text)
         rule(w->st, STO_RETAIN_ADD, text);
+}
+
+static void start(struct world *w, const char *text)
+{
+    start_limited(w, text, 0);
 }
 
 /* The points of day d, and the time at its end. */
@@ -221,6 +228,101 @@ static void test_aged_quota__no_crash_loses_an_hour(void **state)
     end(&w);
 }
 
+/* Somebody who changes something whenever a pass reads. */
+struct client {
+    struct world *w;
+    bool renames; /* a metric, there and back; else deletes points of a series, which has none at at_ms */
+    int64_t at_ms;
+    bool is_on, is_busy, is_renamed;
+    unsigned n;
+};
+
+static void on_call(void *arg, enum t_op op, const char *path, bool after)
+{
+    struct client *c = arg;
+    if (!c->is_on || after || c->is_busy || op != T_OP_PREAD || !strstr(path, "/files/") || c->n >= 12)
+        return;
+    struct ts_slice name[] = {ts_slice_str("m1"), ts_slice_str("m2")};
+    struct ts_error err = {0};
+    c->is_busy = true;
+    if (!c->renames)
+        sto_delete(sto_writer(c->w->st, 0), series(c->w->st, 1), c->at_ms, c->at_ms);
+    else if (sto_uid_rename(sto_store_catalog(c->w->st), STO_UID_METRIC, name[c->is_renamed],
+                            name[!c->is_renamed], &err) < 0)
+        fail_msg("%s", err.text);
+    c->is_renamed = !c->is_renamed;
+    c->n++;
+    sto_writer_turn(sto_writer(c->w->st, 0));
+    c->is_busy = false;
+}
+
+/* A client that makes a part of every pass void, or all of it, cannot keep the limit from being kept. */
+static void test_aged_quota__no_client_holds_the_limit_up(void **state)
+{
+    (void)state;
+    for (unsigned renames = 0; renames < 2; renames++) {
+        struct world w;
+        start(&w, RULE);
+        struct client c = {.w = &w, .renames = renames};
+        put_at(w.st, 1, T0, 1); /* of m1 */
+        uint64_t max_bytes = 500u << 10;
+        limit(w.st, max_bytes);
+        t_faultfs_set_hook(w.f, on_call, &c);
+        for (int64_t d = 0; d < DAYS; d++) {
+            a_day(&w, d);
+            for (unsigned k = 0; k < 14; k++) {
+                c.is_on = true;
+                c.n = 0;
+                int64_t cutoff_ms = look(w.st).cutoff_ms;
+                c.at_ms = (cutoff_ms > T0 ? cutoff_ms - TS_HOUR_MS : T0) + 17;
+                looks(&w, 1);
+                c.is_on = false;
+            }
+            assert_true(look(w.st).bytes <= max_bytes);
+        }
+        struct sto_max_bytes m = look(w.st);
+        assert_true(m.summaries_ms > T0 + DAY && m.summaries_ms < T0 + DAYS * DAY);
+        expect_hours(&w, m.summaries_ms, "while a client changes things");
+        t_faultfs_set_hook(w.f, NULL, NULL);
+        looks(&w, 3);
+        for (int64_t d = DAYS; d < DAYS + 10; d++) { /* without it points go before summaries again */
+            a_day(&w, d);
+            looks(&w, 6);
+        }
+        struct sto_max_bytes then = look(w.st);
+        assert_true(then.bytes <= max_bytes && then.cutoff_ms > then.summaries_ms);
+        expect_hours(&w, then.summaries_ms, "afterwards");
+        end(&w);
+    }
+}
+
+/* There is no room for some series of summaries: the points that stay for want of them do not drive the cutoff on. */
+static void test_aged_quota__series_that_fail_drive_no_cutoff(void **state)
+{
+    (void)state;
+    struct world w;
+    start_limited(&w, RULE, SERIES + 3);
+    fill(&w);
+    uint64_t max_bytes = 500u << 10;
+    limit(w.st, max_bytes);
+    looks(&w, 1);
+    struct sto_max_bytes m = look(w.st);
+    int64_t points_ms = m.cutoff_ms;
+    assert_true(points_ms > T0 + DAY && points_ms < T0 + (DAYS - 5) * DAY);
+    looks(&w, STO_EVICT_FAILURES - 2);
+    m = look(w.st);
+    assert_int_equal(m.cutoff_ms, points_ms);
+    assert_int_equal(m.summaries_ms, STO_MIN_TS_MS);
+    expect_hours(&w, T0, "while it is tried");
+    looks(&w, 6);
+    m = look(w.st);
+    assert_true(m.bytes <= max_bytes);
+    assert_true(m.summaries_ms > T0 + DAY);
+    assert_true(m.cutoff_ms < T0 + (DAYS - 5) * DAY); /* as much as is needed, and not up to today */
+    expect_hours(&w, m.summaries_ms, "in the end");
+    end(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +330,8 @@ int main(void)
         cmocka_unit_test(test_aged_quota__summaries_without_a_rule_go_last_too),
         cmocka_unit_test(test_aged_quota__without_a_limit_nothing_comes_back),
         cmocka_unit_test(test_aged_quota__no_crash_loses_an_hour),
+        cmocka_unit_test(test_aged_quota__no_client_holds_the_limit_up),
+        cmocka_unit_test(test_aged_quota__series_that_fail_drive_no_cutoff),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,7 +126,7 @@ void sto_versioned_name(const struct sto_versioned *v, enum sto_versioned_what w
 int64_t sto_versioned_deletes_from_ms(const struct sto_snap *snap, const struct sto_series *series)
 {
     int64_t from_ms = snap->from_ms, kept_ms = from_ms;
-    if (sto_keep_n_rules(snap->keep)) /* those of the series are those of its internal ones */
+    if (sto_keep_by_series(snap->keep)) /* those of the series are those of its internal ones */
         kept_ms = sto_keep_from_ms(snap->keep, series->id, snap->now_ms);
     return kept_ms > from_ms ? kept_ms : from_ms;
 }

@@ -183,8 +183,9 @@ static void pass(const char *what, const char *dir, uint64_t bytes_before)
 int main(int argc, char **argv)
 {
     static const char *const kinds[] = {"integers", "decimals", "doubles"};
-    unsigned n_series = argc > 2 ? (unsigned)atoi(argv[2]) : 200,
-             days = argc > 3 ? (unsigned)atoi(argv[3]) : 30, points = argc > 4 ? (unsigned)atoi(argv[4]) : 60;
+    unsigned n_series = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 200,
+             days = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 30,
+             points = argc > 4 ? (unsigned)strtoul(argv[4], NULL, 10) : 60;
     if (argc < 2 || argc > 5 || !n_series || !days || !points || points > 3600 || mkdir(argv[1], 0755) < 0) {
         fprintf(stderr, "usage: bench_aged DIR [SERIES [DAYS [POINTS]]], and DIR must not be there\n");
         return 2;

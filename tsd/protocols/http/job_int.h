@@ -56,8 +56,9 @@ struct tsd_job {
     int64_t max_age_s;  /* in seconds */
     char ignored[TS_JSON_UNKNOWN_BYTES]; /* members of the body that were ignored, for a header */
     bool pages;                          /* there may be a trailer; constant once a piece is posted */
-    struct ts_buf after; /* the last chunk with the trailer X-Tsd-After, or empty; run's, then the worker's until the job is freed */
-    char details[256]; /* of the error object */
+    struct ts_buf
+        after; /* the last chunk with the trailer X-Tsd-After, or empty; run's, then the worker's until the job is freed */
+    char details[256];             /* of the error object */
     struct tsd_query_entry *entry; /* run's: in the list of queries, or NULL */
     uint64_t n_bytes;              /* run's: body bytes so far (HEAD) */
     bool posted;                   /* run's: a piece is on its way */

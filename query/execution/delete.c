@@ -27,10 +27,11 @@ int qry_delete_need_end(const struct qry_spec *spec, struct ts_error *err)
     if (spec->compat || spec->end_text.n ||
         ts_time_parse(start, NULL, spec->now_ms, false, &ms, &is_date, NULL) < 0 || !is_date)
         return 0;
-    return ts_error_set(err, TS_EINVAL,
-                        "the END of what is to be deleted is missing: \"%.*s %.*s\" deletes only that time, "
-                        "\"%.*s now\" deletes everything since its beginning",
-                        n, start.p, n, start.p, n, start.p);
+    return ts_error_set(
+        err, TS_EINVAL,
+        "the END of what is to be deleted is missing: \"%.*s %.*s\" deletes only what it names, "
+        "\"%.*s now\" deletes everything since its beginning",
+        n, start.p, n, start.p, n, start.p);
 }
 
 void qry_delete_target_range(const struct qry_spec *spec, int64_t *out_from_ms, int64_t *out_to_ms)

@@ -28,7 +28,7 @@ const struct ts_opt tsd_query_opts[] = {
              "any duration (10m) and tag keys, separated by commas. May be given several times."},
     {.name = "tz",
      .arg = "ZONE",
-     .help = "Zone of dates, days and hours, for example Europe/Berlin. Default UTC."},
+     .help = "Zone of dates, days and hours, for example Europe/Berlin. Default: the key timezone, or UTC."},
     {.name = "fill",
      .arg = "zero|null",
      .help = "With --by: a row of 0, or without a value, for a cell without points."},

@@ -443,6 +443,7 @@ int sto_engine_open(const struct sto_opts *opts, const struct sto_engine_owner *
     e->sync_q = ts_queue_new(1u << 20);
     sto_stop__init(&e->stop);
     sto_ship__init(e);
+    *out_e = e; /* before threads are started, whose callbacks the owner answers with it */
     int rc = open_all(e, err);
     if (rc < 0) {
         stop_background(e);
@@ -452,11 +453,11 @@ int sto_engine_open(const struct sto_opts *opts, const struct sto_engine_owner *
             pthread_join(e->sync_thread, NULL);
         }
         engine_free(e);
+        *out_e = NULL;
         return rc;
     }
     atomic_store_explicit(&e->flush_releases, e->flush_runs,
                           memory_order_release); /* pairs with sto_engine_unpin */
-    *out_e = e;
     return 0;
 }
 

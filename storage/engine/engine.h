@@ -101,7 +101,7 @@ struct sto_engine_owner {
  *
  * @param opts   copied, dir too, with defaults in place of zeros; fs is used until sto_engine_close returns
  * @param owner  copied; the callbacks are used until sto_engine_close returns
- * @param out_e  [out] the engine; NULL on error
+ * @param out_e  [out] the engine, set before callbacks come from its threads; NULL on error
  * @return 0, or a negative code with one clear sentence in err for each way in which opening can fail
  *
  * Blocks: reads the manifest, the footers of all files and the logs.

@@ -205,22 +205,30 @@ static void check_row(struct sim *s, unsigned i, int32_t hour, const struct sto_
     s->aged.n_days += a->n_hours > 0;
 }
 
+/* Scan the rows of one series before to_ms; aged: also those that have expired. */
+static int scan_series(struct sto_snap *snap, const struct sto_series *h, int64_t from_ms, int64_t to_ms,
+                       bool aged, struct sto_merge **out, struct ts_error *err)
+{
+    struct sto_scan_spec spec = {.metric = h->metric,
+                                 .series = &h,
+                                 .n_series = 1,
+                                 .from_ms = from_ms,
+                                 .to_ms = to_ms - 1,
+                                 .aged = aged,
+                                 .final = true};
+    return sto_scan(snap, &spec, out, err);
+}
+
 /* Rows that have expired are in no scan. */
 static bool check_expired(struct sim *s, unsigned i, struct sto_snap *snap, const struct sto_series *h,
                           enum kind kind, int64_t to_ms)
 {
     int64_t shown_ms = sim_days_shown_ms(s, kind == DAYS);
-    struct sto_scan_spec spec = {.metric = h->metric,
-                                 .series = &h,
-                                 .n_series = 1,
-                                 .from_ms = STO_MIN_TS_MS,
-                                 .to_ms = to_ms - 1,
-                                 .final = true};
     struct sto_merge *scan = NULL;
     struct ts_error err = {0};
     struct sto_row row;
     struct sto_aged a;
-    int rc = sto_scan(snap, &spec, &scan, &err);
+    int rc = scan_series(snap, h, STO_MIN_TS_MS, to_ms, false, &scan, &err);
     while (rc >= 0 && (rc = sto_merge_next(scan, &row, &err)) == 1)
         if (shown_ms != STO_KEEP_FOREVER && row.key.hour * TS_HOUR_MS < s->now_ms - shown_ms &&
             sto_aged_read(row.cells, &a))
@@ -236,18 +244,11 @@ static bool check_scan(struct sim *s, unsigned i, struct sto_snap *snap, const s
     bool rows = kind != POINTS;
     if (from_ms >= to_ms)
         return true;
-    struct sto_scan_spec spec = {.metric = h->metric,
-                                 .series = &h,
-                                 .n_series = 1,
-                                 .from_ms = from_ms,
-                                 .to_ms = to_ms - 1,
-                                 .aged = true,
-                                 .final = true};
     struct sto_merge *scan = NULL;
     struct ts_error err = {0};
     struct sto_row row;
     struct sto_aged a;
-    int rc = sto_scan(snap, &spec, &scan, &err);
+    int rc = scan_series(snap, h, from_ms, to_ms, true, &scan, &err);
     while (rc >= 0 && (rc = sto_merge_next(scan, &row, &err)) == 1)
         if (rows ? sto_aged_read(row.cells, &a) : sto_aged_make(row.cells, &a))
             check_row(s, i, row.key.hour, &a, names[kind]);

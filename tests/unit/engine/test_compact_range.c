@@ -86,10 +86,11 @@ static void test_compact_range__files_of_the_range_alone_are_written_again(void 
     assert_int_equal(seen(e), 3 * N_SERIES * N_DAY);
     assert_int_equal(sum_of(e), sum);
 
-    uint64_t before = stat_of(e, "compaction.count");
+    uint64_t before = stat_of(e, "compaction.count"), after_bytes = r.n_bytes_after;
     assert_int_equal(compact(e, 1, 1, 9, &r, &err), 0); /* nothing is left to do */
     assert_int_equal(r.n_files, 0);
     assert_int_equal(r.n_same, 1);
+    assert_int_equal(r.n_same_bytes, after_bytes); /* with the summaries of both */
     assert_int_equal(stat_of(e, "compaction.count"), before);
 
     assert_int_equal(compact(e, 0, 2, 19, &r, &err), 0); /* larger blocks too */

@@ -115,6 +115,11 @@ static void test_once__after_a_refusal_later_sequences_wait(void **state)
     assert_int_equal(look(t, &A, 6, 1), STO_ONCE_STALE); /* it would pass 5 */
     assert_int_equal(look(t, &A, 4, 1), STO_ONCE_REPEAT);
     assert_int_equal(look(t, &A, 5, 2), STO_ONCE_NEW);
+    sto_once_refused(t, &A, 5);
+    sto_once_refused(t, &A, 7); /* of the same batch: the lowest one counts */
+    assert_int_equal(look(t, &A, 7, 2), STO_ONCE_WAIT);
+    assert_int_equal(look(t, &A, 6, 2), STO_ONCE_WAIT);
+    assert_int_equal(look(t, &A, 5, 2), STO_ONCE_NEW);
     sto_once_free(t);
 }
 
@@ -365,6 +370,32 @@ static void test_once__a_change_of_shards_ends_no_stream(void **state)
     sto_once_free(t[1]);
 }
 
+/* Tables of another number of shards count in the account of the ids as those that they are made of. */
+static void test_once__a_change_of_shards_is_counted(void **state)
+{
+    (void)state;
+    struct ts_budget budget;
+    ts_budget_init(&budget, "ids", "key", NULL, 1u << 20);
+    struct sto_once *t[2] = {make(100, &budget), make(100, &budget)};
+    const struct sto_once_limits limits = {.max_ids = 100, .kept_s = KEPT, .budget = &budget};
+    struct sto_once **more = NULL, **fewer = NULL;
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(look(t[i], &A, 1, 1), STO_ONCE_NEW);
+        assert_int_equal(sto_once_added(t[i], &A, 1), 0);
+    }
+    uint64_t two = budget.used_bytes;
+    assert_int_equal(sto_once_all_change(t, 2, 4, &limits, &more), 0);
+    assert_int_equal(budget.used_bytes, 3 * two);
+    assert_int_equal(sto_once_all_change(t, 2, 1, &limits, &fewer), 0);
+    assert_int_equal(budget.used_bytes, 3 * two + two / 2);
+    sto_once_all_free(more, 4);
+    sto_once_all_free(fewer, 1);
+    assert_int_equal(budget.used_bytes, two);
+    sto_once_free(t[0]);
+    sto_once_free(t[1]);
+    assert_int_equal(budget.used_bytes, 0);
+}
+
 static void test_once__damaged_bytes_are_refused(void **state)
 {
     (void)state;
@@ -537,6 +568,7 @@ int main(void)
         cmocka_unit_test(test_once__addresses_have_room_after_all_is_forgotten),
         cmocka_unit_test(test_once__shards_that_join_forget_what_each_has_forgotten),
         cmocka_unit_test(test_once__a_change_of_shards_ends_no_stream),
+        cmocka_unit_test(test_once__a_change_of_shards_is_counted),
         cmocka_unit_test(test_once__damaged_bytes_are_refused),
         cmocka_unit_test(test_once__sums_are_exact_whatever_fails),
     };

@@ -21,8 +21,8 @@ def points(d, what="m.x", agg="none"):
     return {r["tags"].get("host", ""): {int(t): v for t, v in r["dps"].items()} for r in rows}
 
 
-def put(d, series, start, end, body):
-    path = "/api/series?" + urllib.parse.urlencode({"series": series, "start": start, "end": end})
+def put(d, series, start, end, body, **more):
+    path = "/api/series?" + urllib.parse.urlencode({"series": series, "start": start, "end": end, **more})
     return ask(d, "PUT", path, body)
 
 
@@ -65,6 +65,31 @@ def by_http(d):
     check("nothing leaves nothing", put(d, "m.x", T0, T0 + 9000, [])[1]["written"], 0)
     check("at all", points(d), {})
     check("no folder is left", d.run("import", "--bulk", "--list", "--port", str(d.port)).stderr.strip(), "tsd: there is no bulk load")
+
+
+def exactly(d, folder):
+    """Dates are of the zone that the request names, and the range is exact, also where deletes of queries are of whole hours."""
+    fill(d)
+    old = points(d)
+    status, answer = put(d, "m.x{host=a}", "2023/11/14-23:15:20", "2023/11/14-23:18:20", [point(T0 + 130, 100)], tz="Europe/Berlin")
+    check("dates of a zone", (status, answer), (200, {"series": 1, "deleted": 4, "written": 1}))
+    want = {t: v for t, v in old["a"].items() if not T0 + 120 <= t <= T0 + 300}
+    want[T0 + 130] = 100
+    check("exactly these points are replaced", points(d), {"a": want, "b": old["b"]})
+    status, answer = put(d, "m.x{host=a}", "2023/11/14-23:15:20", "2023/11/14-23:18:20", [], tz="Europe/Nowhere")
+    holds("an unknown zone", status == 400 and "Europe/Nowhere" in answer["error"]["message"], (status, answer))
+    new = os.path.join(folder, "zone.txt")
+    with open(new, "w", encoding="ascii") as f:
+        f.write(f"m.x {T0 + 130} 200 host=a\n")
+    where = ("--series", "m.x{host=a}", "--from", "2023/11/14-23:13:20", "--to", "2023/11/14-23:18:20", "--port", str(d.port))
+    out = d.run("replace", new, *where, "--tz", "Europe/Berlin").stderr
+    holds("dates of a zone in the command", "tsd: 3 points were replaced" in out, out)
+    want = {t: v for t, v in want.items() if t > T0 + 300}
+    want[T0 + 130] = 200
+    check("exactly these points are replaced by it", points(d), {"a": want, "b": old["b"]})
+    r = d.run("replace", new, *where, "--tz", "Europe/Nowhere", check=False)
+    holds("an unknown zone in the command", r.returncode == 2 and "Europe/Nowhere" in r.stderr, r.stderr)
+    put(d, "m.x", T0, T0 + 9000, [])
 
 
 def by_command(d, folder):
@@ -180,12 +205,15 @@ def forbidden(d):
 def main():
     with tempfile.TemporaryDirectory(prefix="tsd-replace-") as folder:
         with Daemon(query_allow_delete="true") as d:
+            exactly(d, folder)
             fill(d)
             by_http(d)
             by_command(d, folder)
             side_by_side(d, folder)
             meanwhile(d)
             killed(d)
+        with Daemon(query_allow_delete="true", compat="opentsdb", auto_create_metrics="true") as d:
+            exactly(d, folder)
     with Daemon() as d:
         forbidden(d)
     return end("replace")

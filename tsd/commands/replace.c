@@ -43,7 +43,7 @@ static int replace_check(const struct tsd_args *args)
     struct qry_param params[] = {{TS_SLICE_LIT("m"), ts_buf_get(&m)},
                                  {TS_SLICE_LIT("start"), ts_slice_str(tsd_args_get(args, "from"))},
                                  {TS_SLICE_LIT("end"), ts_slice_str(tsd_args_get(args, "to"))},
-                                 {TS_SLICE_LIT("tz"), ts_slice_str(tz ? tz : "")}};
+                                 {TS_SLICE_LIT("timezone"), ts_slice_str(tz ? tz : "")}};
     int rc = qry_parse_params(params, tz ? 4 : 3, ts_clock_ms(), false, &arena, &spec, &err);
     ts_buf_release(&m);
     ts_arena_release(&arena);

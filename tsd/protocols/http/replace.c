@@ -41,15 +41,15 @@ int tsd_replace_parse(struct tsd_job *job, struct tsd_replace *r, struct ts_erro
     TS_TRY(replace_param(req, "start", &params[1], err));
     TS_TRY(replace_param(req, "end", &params[2], err));
     if (tsd_req_param(req, "tz", &params[3].value))
-        params[n++].name = TS_SLICE_LIT("tz");
+        params[n++].name = TS_SLICE_LIT("timezone"); /* tz counts for totals only */
     size_t bytes = sizeof REPLACE_AGG - 1 + params[0].value.n;
     char *m = ts_arena_alloc(arena, bytes);
     memcpy(m, REPLACE_AGG, sizeof REPLACE_AGG - 1);
     memcpy(m + sizeof REPLACE_AGG - 1, params[0].value.p, params[0].value.n);
     params[0] = (struct qry_param){.name = TS_SLICE_LIT("m"), .value = {m, bytes}};
-    TS_TRY(qry_parse_params(params, n, ts_clock_ms(), req->d->set.rules.compat, arena, &r->spec, err));
+    /* not as OpenTSDB, which has no replacements: exactly this range, not whole hours, and no option is overlooked */
+    TS_TRY(qry_parse_params(params, n, ts_clock_ms(), false, arena, &r->spec, err));
     tsd_ep_query_settings(req, &r->spec);
-    r->spec.compat = false; /* exactly this range, not whole hours */
     r->spec.kinds = QRY_KIND_POINTS;
     r->spec.del = true;
     tsd_query_begin_spec(job, &r->spec, NULL);

@@ -119,6 +119,27 @@ static void test_total_read__cutoffs_concern_the_generations_of_files(void **sta
     }
 }
 
+/* Of a file that cannot be read the deletes are not known but for their times: totals do not answer in these. */
+static void test_total_read__deletes_of_a_file_that_cannot_be_read(void **state)
+{
+    (void)state;
+    struct world w;
+    struct ts_budget memory;
+    world_init(&w);
+    ts_budget_init(&memory, "totals", NULL, NULL, 0);
+    make_file(&w, &memory, 0);
+    const struct sto_sst_info info = {.file_no = ++w.file_no,
+                                      .gen_lo = 6,
+                                      .gen_hi = 6,
+                                      .n_tombs = 1,
+                                      .tomb_min_ms = 2 * HOUR,
+                                      .tomb_max_ms = 4 * HOUR};
+    w.ssts[w.n_ssts++] = sto_sst_new_broken(ts_fs_real(), w.dir, &info, "it is damaged");
+    assert_int_equal(points(&w, &memory, 0, 0, NULL), 2 * (N_HOURS - 3));
+    world_release(&w);
+    assert_int_equal(atomic_load(&memory.used_bytes), 0);
+}
+
 /* A file that has rows in more runs of hours than a total names: its rows are expected in all hours, the last one too, in which another file has the same
  * series. */
 static void test_total_read__hours_of_many_runs_reach_to_the_last_one(void **state)
@@ -184,6 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_total_read__cutoffs_concern_the_generations_of_files),
         cmocka_unit_test(test_total_read__what_was_dropped_is_made_anew),
+        cmocka_unit_test(test_total_read__deletes_of_a_file_that_cannot_be_read),
         cmocka_unit_test(test_total_read__hours_of_many_runs_reach_to_the_last_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

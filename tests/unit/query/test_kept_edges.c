@@ -3,6 +3,8 @@
  */
 #include "tests/unit/query/kept_kit.h"
 
+#include "query/tsuid.h"
+
 /* Of an hour whose sum cannot be told exactly a total has none. */
 static void test_kept_edges__hours_without_a_sum_are_read(void **state)
 {
@@ -65,12 +67,70 @@ static void test_kept_edges__another_key_takes_the_name(void **state)
     assert_int_equal(ask(BY_DAY_HOST, AGG_SUM, 0, SLOTS, -1, "as at first"), ALL_HOURS);
 }
 
+static int on_count(void *arg, const struct qry_total *t, struct ts_error *err)
+{
+    int64_t *n = arg;
+    (void)err;
+    assert_true(t->is_int);
+    *n += (int64_t)t->i;
+    return 0;
+}
+
+/* How many points a query by day has of all time. None of its hours may come from totals. */
+static int64_t count_read(const char *name, const char *text)
+{
+    char end[24];
+    struct ts_arena arena;
+    struct qry_spec spec;
+    struct qry_limit limit = {0};
+    struct ts_error err = {0};
+    int64_t n = 0;
+    snprintf(end, sizeof end, "%lld", T0_S + N_DAYS * 86400ll - 1);
+    struct qry_param p[] = {{TS_SLICE_LIT("start"), TS_SLICE_LIT("1499990400")},
+                            {TS_SLICE_LIT("end"), ts_slice_str(end)},
+                            {ts_slice_str(name), ts_slice_str(text)},
+                            {TS_SLICE_LIT("by"), TS_SLICE_LIT("day")}};
+    ts_arena_init(&arena, 0);
+    if (qry_parse_params(p, 4, (T0_S + 86400ll * 30) * 1000, false, &arena, &spec, &err) < 0 ||
+        qry_totals(st, NULL, &spec, &limit, on_count, &n, &err) < 0)
+        fail_msg("%s", err.text);
+    ts_arena_release(&arena);
+    assert_int_equal(limit.n_kept_hours, 0);
+    return n;
+}
+
+/* TSUIDs, and tags that have to be all that a series has, select some of the series that a total sums up. */
+static void test_kept_edges__some_series_of_a_total(void **state)
+{
+    (void)state;
+    struct ts_buf text;
+    int64_t n = 0;
+    fill(false);
+    assert_int_equal(declare("domain", NULL), 0);
+    settle(STO_LEVEL_COMPACT);
+    assert_int_equal(ask_all("all"), ALL_HOURS);
+    ts_buf_init(&text, 0);
+    ts_buf_str(&text, "count:");
+    for (unsigned i = 5; i < 7; i++) {
+        qry_tsuid(series("web.hits", i), &text);
+        ts_buf_str(&text, i == 5 ? "," : "");
+        for (unsigned s = 0; s < SLOTS; s++)
+            n += has[i][s];
+    }
+    ts_buf_char(&text, 0);
+    assert_int_equal(count_read("tsuid", text.p), n);
+    ts_buf_release(&text);
+    assert_int_equal(count_read("m", "count:explicit_tags:web.hits{}{host=h1}"),
+                     0); /* each has a domain too */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_kept_edges__hours_without_a_sum_are_read, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kept_edges__memory_at_the_edges_of_a_query, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kept_edges__another_key_takes_the_name, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_kept_edges__some_series_of_a_total, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

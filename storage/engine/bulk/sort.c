@@ -277,8 +277,10 @@ static int write_series(struct task *t, const struct sto_bulk_point *p, size_t n
         uint32_t common = p[i].meta & STO_META_FLAGS_MASK;
         bool uniform = true;
         for (end = i; end < n && p[end].hour == p[i].hour; end++) {
-            if (end - i == t->cells.cap)
+            if (end - i == t->cells.cap) {
+                t->cells.n = (uint32_t)(end - i); /* so many are kept */
                 sto_cells_reserve(&t->cells, t->cells.cap ? t->cells.cap * 2 : 4096);
+            }
             t->cells.meta[end - i] = p[end].meta;
             t->cells.m[end - i] = p[end].m;
             uniform &= (p[end].meta & STO_META_FLAGS_MASK) == common;

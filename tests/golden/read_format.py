@@ -755,7 +755,7 @@ def read_bulk(data):
         raise Damage("checksum")
     lines = data[:-13].decode().split("\n")
     if lines[0] == "tsd bulk 1":
-        words = {"note": None, "day": 2, "run": -1, "merging": 0, "unit": -2, "merged": 0}
+        words = {"note": None, "day": 2, "run": -1, "merging": 0, "merging-by-key": 0, "unit": -2, "merged": 0}
     elif lines[0] == "tsd bulk hand-over 1":
         words = {"id": None, "gen": 1, "sum": 3, "file": 1}
     else:

@@ -56,6 +56,15 @@ static uint64_t points_of(const struct sto_cut *cut, const struct sto_day_counts
     return n;
 }
 
+uint64_t sto_bulk_unit_points(const struct sto_bulk_plan *p, const struct sto_bulk_unit *u,
+                              const struct sto_day_counts *days)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < u->n_cuts; i++)
+        n += points_of(&p->cuts[u->first_cut + i], days);
+    return n;
+}
+
 void sto_bulk_plan_make(struct sto_bulk_plan *p, struct sto_day_counts *days, uint64_t big_day_points,
                         uint64_t unit_points, struct sto_bulk_file *files, size_t n_files)
 {
@@ -121,14 +130,19 @@ static int write_row(struct outputs *o, size_t cut, const struct sto_row *row, s
     return sto_sst_writer_bytes(o->w[cut]) >= o->m->output_bytes ? finish(o, cut, err) : 0;
 }
 
-static int write_rows(struct outputs *o, struct sto_merge *merge, const struct sto_cut *cuts, size_t n_cuts,
-                      struct ts_error *err)
+static int write_rows(struct outputs *o, struct sto_merge *merge, const struct sto_bulk_unit *u,
+                      const struct sto_cut *cuts, struct ts_error *err)
 {
+    size_t n_cuts = u->n_cuts;
     struct sto_row row;
     uint64_t n_rows = 0;
     size_t at = 0;
     int rc = 1;
     while (rc >= 0 && (rc = sto_merge_next(merge, &row, err)) == 1) {
+        if (u->has_upto && sto_key_cmp(&row.key, &u->upto) > 0) {
+            rc = 0;
+            break;
+        }
         if (row.key.hour < cuts[at].hour_lo)
             at = 0;
         while (at + 1 < n_cuts && row.key.hour >= cuts[at + 1].hour_lo)
@@ -152,6 +166,7 @@ static int start(const struct sto_bulk_merge *m, const struct sto_bulk_plan *p, 
                                  .cut_hour_lo = p->cuts[u->first_cut].hour_lo,
                                  .cut_hour_hi = p->cuts[u->first_cut + u->n_cuts - 1].hour_hi,
                                  .memory = m->memory,
+                                 .after = u->has_after ? &u->after : NULL,
                                  .must_go_on = true};
     struct sto_sst **ssts = ts_xcalloc(m->n_files + 1, sizeof *ssts);
     size_t n = 0;
@@ -169,7 +184,7 @@ int sto_bulk_merge_unit(const struct sto_bulk_merge *m, const struct sto_bulk_pl
     struct sto_merge *merge = NULL;
     struct outputs o = {.m = m, .part = out};
     TS_TRY(start(m, p, u, &merge, err));
-    int rc = write_rows(&o, merge, p->cuts + u->first_cut, u->n_cuts, err);
+    int rc = write_rows(&o, merge, u, p->cuts + u->first_cut, err);
     sto_merge_free(merge);
     for (size_t i = 0; i < STO_SPLIT; i++)
         sto_sst_writer_abort(o.w[i]);

@@ -85,6 +85,9 @@ static bool take_line(struct sto_bulk_state *s, struct ts_slice line)
         return take_day(s, rest);
     if (ts_slice_is(word, "merging"))
         return s->merging = true;
+    if (ts_slice_is(word,
+                    "merging-by-key")) /* a word of its own, so that an older program refuses the file */
+        return s->merging = s->by_key = true;
     if (ts_slice_is(word, "merged"))
         return s->merged = true;
     if (ts_slice_is(word, "run")) {
@@ -168,7 +171,7 @@ int sto_bulk_state_write(const struct ts_fs *fs, const char *dir, const struct s
         put_files(&b, &s->runs[i]);
     }
     if (s->merging)
-        ts_buf_str(&b, "merging\n");
+        ts_buf_str(&b, s->by_key ? "merging-by-key\n" : "merging\n");
     for (size_t i = 0; i < s->n_units; i++)
         if (s->done[i]) {
             ts_buf_printf(&b, "unit %zu", i);

@@ -22,8 +22,10 @@ struct sto_bulk_part {
 };
 
 struct sto_bulk_state {
-    char *note;                 /* of the importer, one line; owned; NULL = none */
-    bool merging;               /* no run follows */
+    char *note;   /* of the importer, one line; owned; NULL = none */
+    bool merging; /* no run follows */
+    bool
+        by_key; /* the units of merging are divided by key; imports that began to merge with an older program have other units */
     bool merged;                /* all units are done */
     struct sto_day_counts days; /* points of all runs; owned */
     struct sto_bulk_part *runs; /* in the order of the input; owned */

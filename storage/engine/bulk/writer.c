@@ -356,12 +356,14 @@ static int merge_all(struct sto_bulk_writer *w, struct ts_error *err)
     TS_TRY(list_files(w, err));
     sto_bulk_plan_make(&w->plan, &w->state.days, w->opts.big_day_points, w->opts.unit_points, w->files,
                        w->n_files);
+    TS_TRY(open_files(w, err));
+    if (w->state.by_key)
+        TS_TRY(sto_bulk_plan_split(&w->plan, &w->state.days, w->opts.unit_points, w->files, w->n_files, err));
     if (w->state.n_units > w->plan.n_units)
         return ts_error_set(err, TS_ECORRUPT, "%s/%s lists %zu units, but the runs have %zu", w->opts.dir,
                             STO_BULK_STATE_NAME, w->state.n_units, w->plan.n_units);
     count_done(w);
     sto_bulk_state_units(&w->state, w->plan.n_units);
-    TS_TRY(open_files(w, err));
     atomic_store(&w->rc, 0);
     ts_pool_each(w->opts.pool, w->plan.n_units, unit_piece, w);
     int rc = atomic_load(&w->rc);
@@ -400,7 +402,7 @@ static int sum_up(struct sto_bulk_writer *w, struct sto_bulk_sum *out, struct ts
 int sto_bulk_writer_finish(struct sto_bulk_writer *w, struct sto_bulk_sum *out_sum, struct ts_error *err)
 {
     if (!w->state.merging) {
-        w->state.merging = true;
+        w->state.merging = w->state.by_key = true;
         TS_TRY(sto_bulk_state_write(w->opts.fs, w->opts.dir, &w->state, err));
     }
     if (!w->state.merged) {

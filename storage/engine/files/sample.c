@@ -40,3 +40,22 @@ int sto_sample_rows(struct sto_sst *sst, uint32_t n_blocks, sto_sample_fn each, 
     sto_index_reader_release(&reader);
     return rc;
 }
+
+uint32_t sto_sample_blocks(const struct sto_sst *sst)
+{
+    return sst->t.index.n_blocks;
+}
+
+int sto_sample_keys(struct sto_sst *sst, uint32_t step, sto_sample_fn each, void *arg, struct ts_error *err)
+{
+    struct sto_index_reader reader = {.x = &sst->t.index, .alone = true};
+    struct sto_index_hit hit;
+    int rc = 0;
+    for (uint64_t i = step - 1; i < reader.x->n_blocks && rc == 0; i += step) {
+        rc = sto_index_at(&reader, (uint32_t)i, &hit, err);
+        if (rc == 0)
+            each(arg, &hit.block.last, 0);
+    }
+    sto_index_reader_release(&reader);
+    return rc < 0 ? sto_sst__index_failed(sst, &sst->t, rc, err) : 0;
+}

@@ -22,4 +22,9 @@ typedef void (*sto_sample_fn)(void *arg, const struct sto_key *key, uint32_t n_p
 int sto_sample_rows(struct sto_sst *sst, uint32_t n_blocks, sto_sample_fn each, void *arg,
                     struct ts_error *err);
 
+/** Number of blocks of points. */
+uint32_t sto_sample_blocks(const struct sto_sst *sst);
+/** Report the last key of each step-th block of points (step >= 1), in key order, with n_points 0. Reads the index only. Errors of reading it. */
+int sto_sample_keys(struct sto_sst *sst, uint32_t step, sto_sample_fn each, void *arg, struct ts_error *err);
+
 #endif

@@ -68,7 +68,7 @@ static inline int bulk_write(const struct ts_fs *fs, const char *dir, const stru
                              const struct sto_bulk_id *ids, struct sto_bulk_sum *out, struct ts_error *err)
 {
     struct sto_bulk_writer_opts opts = {
-        .fs = fs, .dir = dir, .big_day_points = 200, .output_bytes = 4000, .unit_points = 500};
+        .fs = fs, .dir = dir, .big_day_points = 200, .output_bytes = 4000, .unit_points = 100};
     struct sto_bulk_writer *w = NULL;
     struct ts_buf note;
     ts_buf_init(&note, 0);

@@ -54,7 +54,10 @@ done
 # times before 1970 have eight bytes
 tsd scan 1960/01/01 2013/01/01-00:30 sum web.hits --keys --format csv --data data
 tsd scan 1960/01/01 2013/01/01-00:30 sum web.hits --startkey 000001FF --import --data data
+tsd scan 1960/01/01 2013/01/01-00:30 sum web.hits --prefix 000001FF --import --data data
 tsd scan 1960/01/01 2013/01/01-00:30 sum web.hits --prefix 00000150E22700000001000001 --import --data data
+# a token belongs to its series: where that has no key in the range, the next one is read from its beginning
+scan sum web.hits --startkey 00000150E22700000001000002 --stopkey 00000150E22700000001000003 --after 0-000001000001000001-376945 --import
 echo == hours
 scan sum 'web.*' --family hours
 scan sum web.time --family hours --format csv

@@ -515,14 +515,16 @@ static void test_as_of__a_metric_that_takes_a_declared_name_begins_anew(void **s
     const struct ts_slice m = TS_SLICE_LIT("m.v"), other = TS_SLICE_LIT("m.other");
     struct sto_versioned v;
     (void)state;
+    uint64_t epoch = sto_versioned_epoch(st);
     assert_int_equal(sto_versioned_rename(st, m, other, NULL), 0);
+    assert_true(sto_versioned_epoch(st) > epoch); /* workers look at declarations again */
     sto_versioned_find(st, m, &v);
     assert_int_equal(v.n, 0);
     sto_versioned_find(st, other, &v);
     assert_int_equal(v.n, KEEP);
     assert_int_equal(v.no, declared.no);
     assert_int_equal(v.since_us, SINCE_US);
-    uint64_t epoch = sto_versioned_epoch(st);
+    epoch = sto_versioned_epoch(st);
     ts_clock_set_fake(SINCE_MS + 5000);
     assert_int_equal(sto_versioned_rename(st, m, other, NULL), 0);
     ts_clock_set_fake(0);
@@ -531,6 +533,20 @@ static void test_as_of__a_metric_that_takes_a_declared_name_begins_anew(void **s
     assert_int_not_equal(v.no, declared.no);
     assert_int_equal(v.since_us, SINCE_US + 5000000);
     assert_true(sto_versioned_epoch(st) > epoch);
+}
+
+static void test_as_of__so_many_metrics_keep_versions(void **state)
+{
+    char name[16];
+    (void)state;
+    for (unsigned i = 1; i < STO_VERSIONED_MAX; i++) { /* one is there */
+        snprintf(name, sizeof name, "v%u", i);
+        assert_int_equal(sto_versioned_set(st, ts_slice_str(name), 2, NULL), 0);
+    }
+    assert_int_equal(sto_versioned_set(st, (struct ts_slice)TS_SLICE_LIT("more"), 2, NULL), TS_ELIMIT);
+    assert_int_equal(sto_versioned_set(st, (struct ts_slice)TS_SLICE_LIT("v1"), 3, NULL), 0);
+    assert_int_equal(sto_versioned_set(st, (struct ts_slice)TS_SLICE_LIT("v1"), 0, NULL), 0);
+    assert_int_equal(sto_versioned_set(st, (struct ts_slice)TS_SLICE_LIT("more"), 2, NULL), 0);
 }
 
 int main(void)
@@ -545,6 +561,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_as_of__a_list_says_what_was_deleted_and_when, setup, teardown),
         cmocka_unit_test_setup_teardown(test_as_of__a_metric_that_takes_a_declared_name_begins_anew, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(test_as_of__so_many_metrics_keep_versions, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

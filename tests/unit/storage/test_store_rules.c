@@ -345,6 +345,30 @@ static void test_store_rules__explain_and_dry_run(void **state)
     end(st, f);
 }
 
+/* When the oldest point is that is left of each rule. */
+static void note_oldest(void *arg, const struct sto_retain_row *row)
+{
+    int64_t **at = arg;
+    *(*at)++ = row->does->oldest_ms;
+}
+
+static void test_store_rules__explain_the_oldest_point(void **state)
+{
+    (void)state;
+    struct t_faultfs *f;
+    struct sto_store *st = begin("m0 points=10d; m1 points=30d", &f);
+    int64_t oldest_ms[3] = {0}, *at = oldest_ms;
+    put_at(st, 0, T0 - 9 * DAY, 1);
+    put_at(st, 1, T0 - 9 * DAY, 1);
+    flush_to(st, STO_LEVEL_FILES);
+    later(5 * DAY);
+    struct sto_retain_call call = {.what = STO_RETAIN_LIST, .explain = true, .each = note_oldest, .arg = &at};
+    assert_int_equal(sto_retain(st, &call, NULL), 0);
+    assert_int_equal(oldest_ms[0], INT64_MAX); /* all have expired, though the file has them still */
+    assert_int_equal(oldest_ms[1], T0 - 9 * DAY);
+    end(st, f);
+}
+
 /* A text of one rule must not turn into a comment when it is read again. */
 static void test_store_rules__comments_are_no_rules(void **state)
 {
@@ -477,6 +501,7 @@ int main(void)
         CASE(test_store_rules__follow_names),
         CASE(test_store_rules__old_files_cost_nothing),
         CASE(test_store_rules__explain_and_dry_run),
+        CASE(test_store_rules__explain_the_oldest_point),
         CASE(test_store_rules__comments_are_no_rules),
         CASE(test_store_rules__long_ones_are_read_again),
         CASE(test_store_rules__unread_floors_stay),

@@ -135,8 +135,7 @@ int32_t sto_merge__day_start(const struct sto_merge *m, int32_t hour)
     return h >= m->hour_lo && h <= m->hour_hi && day_at(m, h) ? h : hour;
 }
 
-/* Has no source that is not a member of the group rows of the day? */
-static bool is_complete(const struct sto_merge *m, const struct sto_key *key, int32_t n_hours)
+bool sto_merge__has_whole_day(const struct sto_merge *m, const struct sto_key *key, int32_t n_hours)
 {
     unsigned __int128 last =
         sto_merge__heap_key(key->metric, key->series, key->hour + n_hours - 1, 0) | UINT32_MAX;
@@ -190,7 +189,7 @@ int sto_merge__day(struct sto_merge *m, const struct sto_key *key, struct sto_ro
                    struct ts_error *err)
 {
     int32_t n_hours = (int32_t)(day_at(m, key->hour) & LENGTH_MASK);
-    if (is_complete(m, key, n_hours) && m->from_ms <= key->hour * TS_HOUR_MS && add_up(m)) {
+    if (sto_merge__has_whole_day(m, key, n_hours) && m->from_ms <= key->hour * TS_HOUR_MS && add_up(m)) {
         *out_row =
             (struct sto_row){.key = *key, .pos = m->pos - 1, .sum = &m->day, .n_hours = (uint8_t)n_hours};
         sto_merge__tombs_in(m, key, n_hours);

@@ -117,6 +117,7 @@ struct sto_merge__run_rows {
     __int128 sums[STO_SST_RUN_ROWS];
     int64_t ones[STO_SST_RUN_ROWS]; /* counts of rows with one point */
     struct sto_key keys[STO_SST_RUN_ROWS];
+    int64_t n_of_parts; /* count of a day of several files */
 };
 
 /* Tombstones of the present hour that delete from the same members of the group. */
@@ -175,6 +176,8 @@ int sto_merge__step(struct sto_merge *m, struct sto_merge__src *src, int32_t hou
 int32_t sto_merge__day_start(const struct sto_merge *m, int32_t hour);
 /** Does a member of the group stand on a day? */
 bool sto_merge__has_day(const struct sto_merge *m);
+/** Do all members of the group, which begins at key, stand on that day of n_hours, and has no other source rows of it? */
+bool sto_merge__has_whole_day(const struct sto_merge *m, const struct sto_key *key, int32_t n_hours);
 /** The group, which begins at key, has a day. 1: the day is the row; 0: all members were put back into the heap, those on a day with its first hour; < 0. */
 int sto_merge__day(struct sto_merge *m, const struct sto_key *key, struct sto_row *out_row,
                    struct ts_error *err);

@@ -134,15 +134,65 @@ static int run_of_points(struct sto_merge *m, struct sto_merge__src *src, const 
     return 1;
 }
 
+/* Did the points of a member end before those of all members before it began, or the other way round? Then no time is in two of them. */
+static bool is_apart(const struct sto_merge *m, size_t i)
+{
+    const struct sto_sst_info *a = sto_sst_info(m->group[i].src->sst);
+    for (size_t k = 0; k < i; k++) {
+        const struct sto_sst_info *b = sto_sst_info(m->group[k].src->sst);
+        if (a->min_ms <= b->max_ms && b->min_ms <= a->max_ms)
+            return false;
+    }
+    return true;
+}
+
+/* A day of which several files have parts, since they were cut at an hour of it: 1, 0. Unlike sto_merge__day it does without the columns of first, last and largest
+ * value, which the whole block would be decoded for. */
+static int run_of_parts(struct sto_merge *m, const struct sto_key *key)
+{
+    int32_t n_hours = (int32_t)(m->spec.days[key->hour - sto_hour(m->spec.from_ms)] & LENGTH_MASK);
+    __int128 sum = 0;
+    int64_t n = 0;
+    bool is_int = false;
+    if (!sto_merge__has_whole_day(m, key, n_hours) || !reserve(m))
+        return 0;
+    for (size_t i = 0; i < m->n_group; i++) {
+        struct sto_sst_cur *cur = m->group[i].src->days.cur;
+        struct sto_sst_rows rows;
+        __int128 part;
+        if (!is_apart(m, i) || !sto_sst_cur_rows(cur, true, &rows) || (i && rows.is_int != is_int))
+            return 0;
+        sto_sst_cur_sums(cur, 1, &part);
+        if (__builtin_add_overflow(sum, part, &sum))
+            return 0;
+        n += rows.counts[0];
+        is_int = rows.is_int;
+    }
+    if (n > UINT32_MAX || undeleted(m, key, key, 1, key->hour + n_hours) == 0)
+        return 0;
+    m->run_rows->keys[0] = *key;
+    m->run_rows->sums[0] = sum;
+    m->run_rows->n_of_parts = n;
+    m->run = (struct sto_run){1, m->run_rows->keys, &m->run_rows->n_of_parts, m->run_rows->sums, is_int};
+    m->counts.n_summaries++;
+    m->counts.n_days++;
+    return 1;
+}
+
 int sto_merge__run(struct sto_merge *m, const struct sto_key *key, struct sto_row *out_row,
                    struct ts_error *err)
 {
     struct sto_merge__src *src = m->group[0].src;
     struct sto_sst_cur *cur;
     int rc = 0;
-    if (m->n_group > 1 || !src->sst || m->from_ms > key->hour * TS_HOUR_MS ||
-        (!src->on_day && !m->spec.whole_hours))
+    if (!src->sst || m->from_ms > key->hour * TS_HOUR_MS || (!src->on_day && !m->spec.whole_hours))
         return 0;
+    if (m->n_group > 1) {
+        if (!src->on_day || !run_of_parts(m, key))
+            return 0;
+        *out_row = (struct sto_row){.key = *key, .pos = m->pos - 1, .run = &m->run};
+        return 1;
+    }
     if (src->on_day || (src->by_sums && !src->vain))
         rc = run_of_summaries(m, src, key, &cur);
     if (rc == 0 && !src->on_day)

@@ -432,7 +432,15 @@ static struct sto_floors *risen(struct pass *p)
     return out;
 }
 
-/* With marks_mu: no bulk file comes between the look at them and the marks. */
+static bool has_other_rules(const struct pass *p)
+{
+    struct sto_keep *now = sto_retain_keep(p->st);
+    bool others = now != p->keep;
+    sto_keep_unref(now);
+    return others;
+}
+
+/* With marks_mu: neither a bulk file nor other rules come between the look at them and the marks. */
 static int set_marks(struct pass *p, struct ts_error *err)
 {
     struct sto_store *st = p->st;
@@ -440,6 +448,8 @@ static int set_marks(struct pass *p, struct ts_error *err)
     TS_TRY(drop_loaded(p, err));
     if (sto_catalog_generation(st->catalog) != p->generation)
         return ts_error_set(err, TS_EBUSY, "names were changed meanwhile");
+    if (has_other_rules(p)) /* points that they keep may have come since the snapshot */
+        return ts_error_set(err, TS_EBUSY, "the rules were changed meanwhile");
     struct sto_floors *marks = risen(p);
     int rc = p->n_series ? sto_age_marks__write(st, marks, err) : 0;
     if (rc == 0 && p->n_series)

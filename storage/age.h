@@ -7,7 +7,8 @@
  * A step is durable before the next one begins, and each may be repeated: hours from the mark of a series on are answered by their points, whatever
  * rows of summaries there are already, and a pass writes all of them anew, with a row that says "no points" where there should be none.
  *
- * The points of such an hour do not change any more but by deletes: writes are refused from the moment on at which they expire. A delete before the
+ * The points of such an hour do not change any more but by deletes: writes are refused from the moment on at which they expire. A pass waits first for what was taken before
+ * (sto_aged_files_begin), and sets no marks if rules or names have changed since (sto_aged_hold), which may have let points be taken again. A delete before the
  * snapshot is seen in it. A later one deletes points and rows alike if it names both, which whoever deletes does in this order: points, then, found
  * in a new snapshot, rows. If it finds no rows, they were written after that, and the pass sees the delete when they have been (then it sets no mark for that
  * series, and another one follows).
@@ -35,7 +36,7 @@ struct sto_keep;
 
 struct sto_age {
     pthread_mutex_t
-        marks_mu; /* marks are set, or bulk files that were checked by them are listed (engine/handover.h) */
+        marks_mu; /* marks are set, or bulk files that were checked by them are listed (engine/handover.h), or rules or names change (sto_aged_hold) */
     struct sto_keep *keep; /* rules of the last pass that was complete; owned; NULL = none was in this run */
     int32_t hour;          /* up to which */
     int outcome;           /* what it returned */

@@ -253,6 +253,16 @@ bool sto_aged_read(const struct sto_cells *row, struct sto_aged *out)
 
 /* --- snapshots --- */
 
+void sto_aged_hold(struct sto_store *st)
+{
+    pthread_mutex_lock(&st->age.marks_mu);
+}
+
+void sto_aged_let(struct sto_store *st)
+{
+    pthread_mutex_unlock(&st->age.marks_mu);
+}
+
 int64_t sto_aged_mark_ms(struct sto_store *st, uint32_t series)
 {
     struct sto_keep *k = sto_retain_keep(st);

@@ -88,6 +88,10 @@ struct sto_aged_bounds {
     int64_t days_from_ms, hours_from_ms, to_ms, points_from_ms;
     bool lost; /* to_ms is not known, and nothing has it: there may be rows of summaries of any hour */
 };
+/** Let no marks rise until sto_aged_let: for whoever changes which series there are summaries of, or how long points of a series are taken. A pass under way finds that out
+ * afterwards. Blocks while marks are written, or bulk files are listed. */
+void sto_aged_hold(struct sto_store *st);
+void sto_aged_let(struct sto_store *st);
 /** The time before which a series has summaries in place of points now, ms; STO_MIN_TS_MS: there is none. */
 int64_t sto_aged_mark_ms(struct sto_store *st, uint32_t series);
 /** Has any series of the snapshot hours that are answered as a whole after their points have expired? O(1). */

@@ -3,7 +3,7 @@
  *
  * DIR/RULES is a text: a line that says what it is, the rules, a line each, and a checksum of all lines before it.
  *
- * Threads    retain.h. Lock order: change_mu, then mu; sto_keep_rule calls match without a lock
+ * Threads    retain.h. Lock order: change_mu, then marks_mu (age.h), then mu; sto_keep_rule calls match without a lock
  */
 #include "storage/retain.h"
 
@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "storage/aged.h"
 #include "storage/engine/engine.h"
 #include "storage/internal.h"
 #include "storage/remote.h"
@@ -484,7 +485,10 @@ static int put_in_force(struct sto_store *st, struct sto_retain_rules *set, stru
     st->retain.set = *set;
     *set = was;
     atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
+    sto_aged_hold(
+        st); /* a rule that keeps points longer lets points be taken that a pass under way has not read */
     publish(st, m);
+    sto_aged_let(st);
     sto_engine_look_soon(st->engine);
     return 0;
 }

@@ -3,6 +3,7 @@
  */
 #include "query/execution/internal_metric.h"
 
+#include "storage/aged.h"
 #include "storage/versioned.h"
 
 #include <string.h>
@@ -98,7 +99,8 @@ int qry_internal_restore(struct sto_store *st, struct ts_error *err)
     return walk_all(&w, walk_restore);
 }
 
-int qry_metric_rename(struct sto_store *st, struct ts_slice from, struct ts_slice to, struct ts_error *err)
+/* While marks are held: a pass may create the metric of the first summaries behind the list, but no mark lets them answer before the change. */
+static int rename_metric(struct sto_store *st, struct ts_slice from, struct ts_slice to, struct ts_error *err)
 {
     const struct qry_internal_metric *internal;
     struct ts_arena arena;
@@ -122,7 +124,24 @@ int qry_metric_rename(struct sto_store *st, struct ts_slice from, struct ts_slic
     int rc = sto_uid_rename_all(sto_store_catalog(st), STO_UID_METRIC, all, n + 1, err);
     ts_buf_release(&name);
     ts_arena_release(&arena);
+    return rc;
+}
+
+int qry_metric_rename(struct sto_store *st, struct ts_slice from, struct ts_slice to, struct ts_error *err)
+{
+    sto_aged_hold(st);
+    int rc = rename_metric(st, from, to, err);
+    sto_aged_let(st);
     return rc < 0 ? rc : sto_versioned_rename(st, from, to, err);
+}
+
+int qry_tag_rename(struct sto_store *st, enum sto_uid_kind kind, struct ts_slice from, struct ts_slice to,
+                   struct ts_error *err)
+{
+    sto_aged_hold(st);
+    int rc = sto_uid_rename(sto_store_catalog(st), kind, from, to, err);
+    sto_aged_let(st);
+    return rc;
 }
 
 int qry_internal_delete(struct sto_store *st, struct ts_slice metric, struct ts_error *err)

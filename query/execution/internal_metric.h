@@ -28,8 +28,11 @@ void qry_internal_list(struct sto_catalog *cat, struct ts_slice metric, struct t
  * contain them. Call it once after opening a store for writing. Cost: one look-up per internal series. Errors
  * as for sto_series_resolve. */
 int qry_internal_restore(struct sto_store *st, struct ts_error *err);
-/** Rename a metric and its internal metrics, which is one change (sto_uid_rename_all). Errors as for sto_uid_rename. */
+/** Rename a metric and its internal metrics, which is one change (sto_uid_rename_all). Errors as for sto_uid_rename. Blocks as sto_aged_hold. */
 int qry_metric_rename(struct sto_store *st, struct ts_slice from, struct ts_slice to, struct ts_error *err);
+/** Rename a tag key or a tag value, after which series may have other rules of retention. Errors as for sto_uid_rename. Blocks as sto_aged_hold. */
+int qry_tag_rename(struct sto_store *st, enum sto_uid_kind kind, struct ts_slice from, struct ts_slice to,
+                   struct ts_error *err);
 /** Delete the internal metrics of a metric that was deleted. Errors as for sto_uid_delete. */
 int qry_internal_delete(struct sto_store *st, struct ts_slice metric, struct ts_error *err);
 

@@ -39,10 +39,23 @@ static int reserve(struct sto_engine *e, uint64_t *out_gen, struct ts_error *err
     return 0;
 }
 
+/* Wait until batches that were open have come. What waits for space on the disk, or for memory, was not acknowledged and stays behind: removing points makes room for it. */
+static int settle(struct sto_engine *e, struct ts_error *err)
+{
+    struct ts_error why = {0};
+    int rc = sto_engine_turned(e, &why);
+    if (rc == 0 || sto_engine__may_wait(rc))
+        return 0;
+    if (err)
+        *err = why;
+    return rc;
+}
+
 int sto_aged_files_begin(struct sto_engine *e, struct sto_aged_files **out, struct ts_error *err)
 {
     uint64_t gen = 0;
     *out = NULL;
+    TS_TRY(settle(e, err));
     TS_TRY(sto_flush__all(e, err)); /* what failed to be flushed before comes first */
     pthread_mutex_lock(&e->flush_mu);
     int rc = reserve(e, &gen, err);

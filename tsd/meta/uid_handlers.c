@@ -283,7 +283,6 @@ static int rename_remote(struct tsd_meta_req *ask, enum sto_uid_kind kind, struc
 static int rename_do(struct tsd_meta_req *ask, enum sto_uid_kind kind, struct ts_slice from,
                      struct ts_slice to, struct ts_buf *why)
 {
-    struct sto_catalog *cat = sto_store_catalog(ask->store);
     struct ts_slice bad;
     struct ts_error err = {0};
     if (!tsd_name_ok(ask->rules, kind, to, &bad)) {
@@ -294,7 +293,7 @@ static int rename_do(struct tsd_meta_req *ask, enum sto_uid_kind kind, struct ts
     int rc = rename_remote(ask, kind, from, to, &there, &err);
     if (rc == 0)
         rc = kind == STO_UID_METRIC ? qry_metric_rename(ask->store, from, to, &err)
-                                    : sto_uid_rename(cat, kind, from, to, &err);
+                                    : qry_tag_rename(ask->store, kind, from, to, &err);
     if (rc == TS_ENOTFOUND && there)
         rc = 0; /* the catalog does not have it, which is right */
     if (rc == TS_ENOTFOUND)

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "base/thread.h"
+#include "storage/engine/handover.h"
+#include "storage/store_int.h"
 
 #define N_POINTS 300
 #define STUCK_S  90 /* of one case */
@@ -224,6 +226,37 @@ static void test_store_bulk_cancel__it_is_too_late_when_all_is_copied(void **sta
     ship_end(&b);
 }
 
+/* Settles a hand-over while it copies files. */
+static void on_copy(void *arg, enum t_op op, const char *path, bool after)
+{
+    struct ship_both *b = arg;
+    struct ts_error err = {0};
+    char id[STO_BULK_ID_CHARS + 1];
+    if (after || op != T_OP_SYNC || !strstr(path, "/db/files/"))
+        return;
+    (void)snprintf(id, sizeof id, "%.*s", (int)bulk_id().n, bulk_id().p);
+    assert_int_equal(sto_engine_hand_over_settle(b->st->engine, id, &err), TS_EBUSY);
+}
+
+/* A hand-over at work is not one that a crash has left: nobody removes what it copies. */
+static void test_store_bulk_cancel__what_is_at_work_is_not_settled(void **state)
+{
+    (void)state;
+    struct ship_both b;
+    struct bulk_input in = bulk_random(46, N_POINTS);
+    struct sto_bulk_sum taken, sum = cancel_begin(&b, &in);
+    struct ts_error err = {0};
+    t_faultfs_set_hook(b.f, on_copy, &b);
+    int rc = sto_bulk_hand_over(b.st, bulk_id(), &sum, &taken, &err);
+    t_faultfs_set_hook(b.f, NULL, NULL);
+    if (rc < 0)
+        fail_msg("%s", err.text);
+    bulk_note(&b.d, &in);
+    bulk_expect(b.st, &b.d, 0, "loaded");
+    ts_free(in.v);
+    ship_end(&b);
+}
+
 #define N_BEGIN  4
 #define N_ROUNDS 200
 
@@ -307,6 +340,7 @@ int main(void)
         cmocka_unit_test(test_store_bulk_cancel__an_importer_at_work_does_not_prevent_it),
         cmocka_unit_test(test_store_bulk_cancel__copying_ends),
         cmocka_unit_test(test_store_bulk_cancel__it_is_too_late_when_all_is_copied),
+        cmocka_unit_test(test_store_bulk_cancel__what_is_at_work_is_not_settled),
         cmocka_unit_test(test_store_bulk_cancel__those_who_begin_at_once_get_one_token),
     };
     ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* errors are expected here */

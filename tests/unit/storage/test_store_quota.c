@@ -343,10 +343,14 @@ static void test_store_quota__a_cutoff_is_that_of_its_limit(void **state)
     assert_int_equal(sto_quota_raise(&q, T0, T0, 2000, &err), 1);
     assert_int_equal(sto_quota_raise(&q, T0 - DAY, T0 - DAY, 2000, &err), 0);
     assert_int_equal(sto_quota_cutoff_ms(&q), T0);
+    assert_int_equal(sto_quota_clear(&q, &err), 0); /* there is a limit again: it stays */
+    assert_int_equal(sto_quota_cutoff_ms(&q), T0);
     assert_int_equal(sto_quota_set(&q, true, 0, &err), 0);
     assert_int_equal(sto_quota_raise(&q, T0 + DAY, T0 + DAY, 2000, &err), 0);
     assert_int_equal(sto_quota_cutoff_ms(&q), T0);
     assert_int_equal(sto_quota_points_ms(&q), T0);
+    assert_int_equal(sto_quota_clear(&q, &err), 0);
+    assert_int_equal(sto_quota_cutoff_ms(&q), STO_MIN_TS_MS);
     sto_quota_close(&q);
     end(&l);
 }

@@ -280,6 +280,36 @@ static void test_store_quota__what_cannot_be_kept_is_refused(void **state)
     end(&l);
 }
 
+/* What is put now stays: of points that are all of the last two hours, those of the last full one are not cut off. */
+static void test_store_quota__the_last_hour_stays(void **state)
+{
+    (void)state;
+    struct life l;
+    enum { N = 60000 };
+    begin(&l, 2 * MEMSTORE, 0);
+    for (int64_t k = 0; k < N; k++)
+        put_at(l.st, 0, T0 - 2 * TS_HOUR_MS + k * (2 * TS_HOUR_MS / N), (int64_t)(t_random(&l.x) >> 8));
+    flush_to(l.st, STO_LEVEL_FILES);
+    assert_true(look(l.st).bytes > 3 * MEMSTORE);
+    merge(&l);
+    assert_int_equal(look(l.st).cutoff_ms, (int64_t)sto_hour(T0 - TS_HOUR_MS) * TS_HOUR_MS);
+    end(&l);
+}
+
+/* Points that are in the log alone count. */
+static void test_store_quota__the_log_counts(void **state)
+{
+    (void)state;
+    struct life l;
+    begin(&l, 0, 0);
+    uint64_t bytes = look(l.st).bytes;
+    for (int64_t k = 0; k < 500; k++)
+        put_at(l.st, 0, T0 - k * 1000, (int64_t)(t_random(&l.x) >> 8));
+    flush_to(l.st, STO_LEVEL_LOG);
+    assert_true(look(l.st).bytes >= bytes + 500 * sizeof(int64_t));
+    end(&l);
+}
+
 static void test_store_quota__a_damaged_file_is_noticed(void **state)
 {
     (void)state;
@@ -495,6 +525,8 @@ int main(void)
         CASE(test_store_quota__nothing_goes_before_the_grace_is_over),
         CASE(test_store_quota__without_a_limit_old_points_are_taken_again),
         CASE(test_store_quota__what_cannot_be_kept_is_refused),
+        CASE(test_store_quota__the_last_hour_stays),
+        CASE(test_store_quota__the_log_counts),
         CASE(test_store_quota__a_damaged_file_is_noticed),
         CASE(test_store_quota__a_later_version_is_not_damage),
         CASE(test_store_quota__a_cutoff_is_that_of_its_limit),

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/openfiles.h"
+#include "base/time.h"
 #include "collectors/collect.h"
 #include "tsd/daemon/hbase.h"
 #include "tsd/daemon/settings.h"
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #define ANSWER_PIECE_BYTES ((size_t)64 << 10)
+#define ZONE_TIMEOUT_MS    30000
 
 const char *tsd_answer_format(const struct tsd_args *args, const char *names, const char *def)
 {
@@ -153,6 +155,42 @@ static int local_conf(const struct tsd_args *args, struct ts_conf *conf, struct 
     if (file)
         TS_TRY(ts_conf_load_file(conf, file, err));
     return ts_conf_load_env(conf, err);
+}
+
+/* The key timezone of the daemon's configuration, from a file and the environment. */
+static int local_zone(const struct tsd_args *args, const struct ts_tz **out, struct ts_error *err)
+{
+    static const struct ts_conf_key *const tables[] = {tsd_conf_keys, sto_conf_keys, tsd_hbase_conf_keys};
+    struct ts_conf *conf = ts_conf_new(tables, 3);
+    int rc = local_conf(args, conf, err);
+    if (rc == 0)
+        rc = ts_tz_open(ts_slice_str(ts_conf_str(conf, "timezone")), out, err);
+    ts_conf_free(conf);
+    return rc;
+}
+
+/* That of a running daemon. */
+static int remote_zone(const struct tsd_args *args, const struct ts_tz **out, struct ts_error *err)
+{
+    json_t *root;
+    TS_TRY(tsd_client_json(args, "/api/config", ZONE_TIMEOUT_MS, &root, err));
+    const char *name = json_string_value(json_object_get(root, "timezone"));
+    int rc = name ? ts_tz_open(ts_slice_str(name), out, err)
+                  : ts_error_set(err, TS_EBACKEND,
+                                 "the daemon does not say of which zone its dates are: name one with --tz");
+    json_decref(root);
+    return rc;
+}
+
+int tsd_zone_begin(const struct tsd_args *args, struct ts_error *err)
+{
+    const struct ts_tz *zone;
+    bool local = tsd_args_has(args, "data") || tsd_args_has(args, "hbase");
+    if (tsd_args_has(args, "tz"))
+        return 0;
+    TS_TRY(local ? local_zone(args, &zone, err) : remote_zone(args, &zone, err));
+    ts_tz_set_default(zone);
+    return 0;
 }
 
 int tsd_local_open(const struct tsd_args *args, enum tsd_local how, struct sto_store **out_store,

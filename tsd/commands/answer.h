@@ -35,6 +35,9 @@ int tsd_local_open(const struct tsd_args *args, enum tsd_local how, struct sto_s
 /** The same for a folder that another option names. */
 int tsd_local_open_dir(const struct tsd_args *args, const char *dir, enum tsd_local how,
                        struct sto_store **out_store, struct tsd_rules *rules, struct ts_error *err);
+/** Let dates and days be of the zone in which the daemon takes them (ts_tz_set_default): that of its key timezone, for which it is asked, or with --data or --hbase
+ * that of the configuration. With --tz nothing happens. Errors of reading the configuration, of asking, and of ts_tz_open. */
+int tsd_zone_begin(const struct tsd_args *args, struct ts_error *err);
 /** Remove a folder with all that is in it, as far as that is possible. Nothing follows symbolic links. */
 void tsd_remove_folder(const char *dir);
 

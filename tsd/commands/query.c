@@ -456,6 +456,24 @@ static const char *query_keys(const struct tsd_args *args, struct ts_arena *aren
     return all;
 }
 
+/* The words as a query. Whether the end is later than the start may depend on the zone of dates, so a refusal stands only once the daemon's is known. */
+static int query_words(struct query_run *r, struct ts_error *err)
+{
+    const struct tsd_args *args = r->args;
+    bool local = tsd_args_has(args, "data");
+    if (local)
+        TS_TRY(tsd_zone_begin(args, err));
+    int rc = TS_EINVAL;
+    for (unsigned tries = 0; rc < 0 && tries < 2; tries++) {
+        if (tries && (local || tsd_args_has(args, "tz") || tsd_zone_begin(args, NULL) < 0))
+            break;
+        ts_buf_clear(&r->uri);
+        rc = qry_parse_words(args->words, args->n_words, r->by, tsd_args_get(args, "tz"),
+                             tsd_args_get(args, "fill"), ts_clock_ms(), &r->arena, &r->spec, &r->uri, err);
+    }
+    return rc;
+}
+
 int tsd_query_run(const struct tsd_args *args)
 {
     struct query_run r = {.args = args};
@@ -466,9 +484,7 @@ int tsd_query_run(const struct tsd_args *args)
     ts_arena_init(&r.arena, 0);
     ts_buf_init(&r.uri, QUERY_PARAM_MAX);
     r.by = query_keys(args, &r.arena);
-    if (qry_parse_words(args->words, args->n_words, r.by, tsd_args_get(args, "tz"),
-                        tsd_args_get(args, "fill"), ts_clock_ms(), &r.arena, &r.spec, &r.uri, &err) < 0 ||
-        query_choice(&r, &err) < 0)
+    if (query_words(&r, &err) < 0 || query_choice(&r, &err) < 0)
         code = tsd_usage(args, "%s", err.text);
     else
         code = query_run(&r);

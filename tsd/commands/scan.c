@@ -40,14 +40,15 @@ static void choice_fix_times(struct choice *c, const struct ts_buf *words)
                   (long long)c->spec.end_ms, m);
 }
 
-/* From the words START [END] AGG ... METRIC [tag=value ...] [AGG ...], --tz, --kinds and --where. Returns an exit code, the complaint
- * printed; release it in any case. */
+/* From the words START [END] AGG ... METRIC [tag=value ...] [AGG ...], --tz, --kinds and --where; without --tz dates are of the zone of the
+ * daemon or its configuration. Returns an exit code, the complaint printed; release it in any case. */
 static int choice_parse(struct choice *c, const struct tsd_args *args)
 {
     const struct qry_param more[] = {{TS_SLICE_LIT("kinds"), tsd_answer_opt(args, "kinds")},
                                      {TS_SLICE_LIT("where"), tsd_answer_opt(args, "where")}};
-    struct ts_error err = {0};
+    struct ts_error err = {0}, no_zone = {0};
     struct ts_buf words;
+    int zone_rc = tsd_zone_begin(args, &no_zone); /* wrong words are reported before */
     ts_arena_init(&c->arena, 0);
     ts_buf_init(&c->uri, CHOICE_URI_MAX);
     ts_buf_init(&words, CHOICE_URI_MAX);
@@ -62,7 +63,10 @@ static int choice_parse(struct choice *c, const struct tsd_args *args)
     if (rc == 0)
         choice_fix_times(c, &words);
     ts_buf_release(&words);
-    return rc < 0 ? tsd_usage(args, "%s", err.text) : tsd_client_or_data(args);
+    if (rc < 0)
+        return tsd_usage(args, "%s", err.text);
+    int code = tsd_client_or_data(args);
+    return code == TSD_EXIT_OK && zone_rc < 0 ? tsd_fail(&no_zone) : code;
 }
 
 /* For commands that delete: a START that names a day, a month or a year needs an END, since it may mean that
@@ -171,7 +175,9 @@ const struct ts_opt tsd_scan_opts[] = {
     {.name = "sample", .arg = "PART", .help = "A random sample of the rows: 0.01 is a hundredth of them."},
     {.name = "limit", .arg = "N", .help = "The first N rows, and a token to go on behind them."},
     {.name = "after", .arg = "TOKEN", .help = "Go on behind the row that a token names."},
-    {.name = "tz", .arg = "ZONE", .help = "Zone of dates, for example Europe/Berlin. Default UTC."},
+    {.name = "tz",
+     .arg = "ZONE",
+     .help = "Zone of dates, for example Europe/Berlin. Default: the daemon's key timezone, or UTC."},
     {.name = "hbase", .help = "Read OpenTSDB's tables in HBase, without a daemon."},
     TSD_CLIENT_OPTS,
     {.name = "data", .arg = "DIR", .help = "Read this folder; no daemon may use it."},
@@ -348,7 +354,9 @@ const struct ts_opt tsd_delete_opts[] = {
     {.name = "kinds",
      .arg = "KINDS",
      .help = "points, rollups, histograms, separated by commas, or all. Default points."},
-    {.name = "tz", .arg = "ZONE", .help = "Zone of dates, for example Europe/Berlin. Default UTC."},
+    {.name = "tz",
+     .arg = "ZONE",
+     .help = "Zone of dates, for example Europe/Berlin. Default: the daemon's key timezone, or UTC."},
     TSD_ANSWER_OPTS,
     {.name = NULL},
 };

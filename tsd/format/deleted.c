@@ -105,6 +105,7 @@ static void deleted_json(const struct tsd_deleted *d, int64_t from_ms, int64_t t
 static void deleted_text(const struct tsd_deleted *d, int64_t from_ms, int64_t to_ms, struct ts_buf *out)
 {
     const char *verb = d->dry ? "would delete" : "deleted";
+    const struct ts_tz *tz = d->spec->tz;
     for (size_t i = 0; i < d->spec->n_subs; i++) {
         struct ts_slice name = deleted_name(&d->spec->subs[i]);
         bool any = false;
@@ -118,10 +119,10 @@ static void deleted_text(const struct tsd_deleted *d, int64_t from_ms, int64_t t
             any = true;
             ts_buf_slice(out, name);
             ts_buf_str(out, ", ");
-            tsd_out_time(out, from_ms);
+            tsd_out_time(out, from_ms + ts_tz_offset_ms(tz, from_ms));
             ts_buf_str(out, " to ");
-            tsd_out_time(out, to_ms);
-            ts_buf_str(out, " UTC\n");
+            tsd_out_time(out, to_ms + ts_tz_offset_ms(tz, to_ms));
+            ts_buf_printf(out, " %s\n", ts_tz_name(tz));
         }
         if (any)
             continue;

@@ -3,13 +3,14 @@
  *
  * A row is an hour of a series, or a day, of which the points from start to end are shown. Rows come series by series. A page ends with a token, which names the
  * last row by the index of its query, the TSUID of its series and its hour, so that the next page begins behind it whatever was written
- * meanwhile.
+ * meanwhile; and the range of the first page, which is that of all of them, however late they are asked for.
  *
  * Threads    one
  * Not here   how rows are printed (scan_forms.c), options (scan_opts.c)
  */
 #include "tsd/format/scan_int.h"
 
+#include "base/cut.h"
 #include "base/hash.h"
 #include "base/num.h"
 #include "base/text.h"
@@ -34,19 +35,33 @@ static int bad_token(struct ts_slice token, struct ts_error *err)
                         TS_SHOWN(token, 64));
 }
 
+/* "HOUR.FROM.TO", or the hour alone. */
+static bool read_tail(struct tsd_scan_run *r, struct ts_slice s)
+{
+    const int64_t most = STO_MAX_TS_MS / 4; /* as of queries */
+    struct ts_slice text = ts_slice_cut(&s, '.');
+    int64_t hour;
+    if (ts_num_parse_int(text, &hour, NULL) < 0 || hour < INT32_MIN || hour > INT32_MAX)
+        return false;
+    r->after_hour = (int32_t)hour;
+    r->ranged = s.n > 0;
+    if (!r->ranged)
+        return true;
+    text = ts_slice_cut(&s, '.');
+    return ts_num_parse_int(text, &r->from_ms, NULL) == 0 && ts_num_parse_int(s, &r->to_ms, NULL) == 0 &&
+           r->from_ms >= -most && r->from_ms <= r->to_ms && r->to_ms <= most;
+}
+
 int tsd_scan__token_read(struct tsd_scan_run *r, struct ts_slice token, struct ts_error *err)
 {
     const char *a = token.n ? memchr(token.p, '-', token.n) : NULL;
     const char *b = a ? memchr(a + 1, '-', token.n - (size_t)(a + 1 - token.p)) : NULL;
-    int64_t sub, hour;
+    int64_t sub;
     if (!b || ts_num_parse_int((struct ts_slice){token.p, (size_t)(a - token.p)}, &sub, NULL) < 0 ||
-        sub < 0 ||
-        ts_num_parse_int((struct ts_slice){b + 1, token.n - (size_t)(b + 1 - token.p)}, &hour, NULL) < 0 ||
-        hour < INT32_MIN || hour > INT32_MAX)
+        sub < 0 || !read_tail(r, (struct ts_slice){b + 1, token.n - (size_t)(b + 1 - token.p)}))
         return bad_token(token, err);
     r->after_sub = (size_t)sub;
     r->after = (struct ts_slice){a + 1, (size_t)(b - a - 1)};
-    r->after_hour = (int32_t)hour;
     return 0;
 }
 
@@ -371,6 +386,12 @@ int tsd_scan_run(struct sto_store *store, const struct qry_spec *spec, const str
     int rc = opts->after.p ? tsd_scan__token_read(r, opts->after, err) : 0;
     if (rc == 0 && r->after_sub >= spec->n_subs)
         rc = bad_token(opts->after, err);
+    if (r->ranged) {
+        with.start_ms = r->from_ms;
+        with.end_ms = r->to_ms;
+    }
+    r->from_ms = with.start_ms;
+    r->to_ms = with.end_ms;
     if (rc == 0)
         tsd_scan__begin(r);
     for (r->sub = r->after_sub; r->sub < spec->n_subs && rc == 0 && !r->full; r->sub++)

@@ -347,5 +347,8 @@ void tsd_scan__more(struct tsd_scan_run *r)
     struct ts_buf *b = apart ? r->opts->token : &r->lines.out;
     ts_buf_printf(b, "%s%zu-", apart ? "" : json ? "{\"after\":\"" : "# after ", r->last_sub);
     (void)qry_ids_tsuid(&r->lines.view, r->last_series, b);
-    ts_buf_printf(b, "-%d%s", r->last_hour, apart ? "" : json ? "\"}\n" : "\n");
+    ts_buf_printf(b, "-%d.%lld.%lld%s", r->last_hour, (long long)r->from_ms, (long long)r->to_ms,
+                  apart  ? ""
+                  : json ? "\"}\n"
+                         : "\n");
 }

@@ -57,14 +57,16 @@ struct tsd_scan_run {
     int32_t day;                         /* its first hour */
     struct tsd_scan_items items;         /* instead of points: annotations or histograms of the current row */
     /* pages */
-    size_t sub;            /* index of the query being read */
-    size_t after_sub;      /* where to go on: the query, */
-    struct ts_slice after; /* TSUID of the series in it; p NULL: at its beginning */
-    int32_t after_hour;    /* hour of its last row that was printed */
-    bool resumed;          /* the series of the token was found */
-    bool skips;            /* rows of the current series up to that hour are left out */
-    uint64_t n_rows;       /* printed */
-    bool full;             /* another row would be one too many */
+    size_t sub;             /* index of the query being read */
+    size_t after_sub;       /* where to go on: the query, */
+    struct ts_slice after;  /* TSUID of the series in it; p NULL: at its beginning */
+    int32_t after_hour;     /* hour of its last row that was printed */
+    int64_t from_ms, to_ms; /* the range of all pages: of the query of the first one */
+    bool ranged;            /* the token has it */
+    bool resumed;           /* the series of the token was found */
+    bool skips;             /* rows of the current series up to that hour are left out */
+    uint64_t n_rows;        /* printed */
+    bool full;              /* another row would be one too many */
     /* the row that was printed last: its series, hour and query */
     const struct sto_series *last_series;
     int32_t last_hour;
@@ -91,7 +93,7 @@ bool tsd_scan__key_hours(const struct tsd_scan_range *range, const uint8_t *ids,
 
 /* --- scan.c --- */
 
-/** Read a token, INDEX-TSUID-HOUR: where to go on. TS_EINVAL. */
+/** Read a token, INDEX-TSUID-HOUR.FROM.TO: where to go on, and the range of the first page in ms, which tokens of former versions do not have. TS_EINVAL. */
 int tsd_scan__token_read(struct tsd_scan_run *r, struct ts_slice token, struct ts_error *err);
 
 /* --- scan_forms.c --- */

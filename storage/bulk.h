@@ -106,7 +106,7 @@ int sto_bulk_writer_open(const struct sto_bulk_writer_opts *opts, struct ts_buf 
  * @param note    one line of text, kept with the run
  * @return 0; errors of the file system; TS_ENOMEM; TS_ECANCELLED
  *
- * Memory: the points once more while they are sorted.   Cost: about 60 ns a point on one thread
+ * Memory: the points once more, kept for the next run until sto_bulk_writer_finish or _close.   Cost: about 60 ns a point on one thread
  */
 int sto_bulk_writer_run(struct sto_bulk_writer *w, struct sto_bulk_chunk *chunks, size_t n_chunks,
                         const struct sto_bulk_id *ids, size_t n_ids, struct ts_slice note,

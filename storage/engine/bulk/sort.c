@@ -44,7 +44,7 @@ struct sorting {
     size_t *at[PIECES_MAX];             /* owned: by bucket, how many points; then where the next one goes */
     size_t *begin;                      /* owned: by bucket, n_buckets + 1 */
     uint64_t refused[PIECES_MAX];       /* points of refused series */
-    struct sto_bulk_point *sorted;      /* owned: by bucket */
+    struct sto_bulk_point *sorted;      /* in the room: by bucket */
     struct unit *units;                 /* owned */
     size_t n_units, cap_units;
     struct sto_sst_info *infos; /* owned: by unit */
@@ -404,6 +404,17 @@ static void free_chunks(struct sorting *g)
     }
 }
 
+static int make_room(struct sto_bulk_room *room, size_t n, struct ts_error *err)
+{
+    if (room->points && n <= room->cap)
+        return 0;
+    n += n / 32; /* runs have about as many points; what is not used takes no memory */
+    ts_free(room->points);
+    room->points = ts_try_malloc((n + 1) * sizeof *room->points);
+    room->cap = room->points ? n : 0;
+    return room->points ? 0 : ts_error_set(err, TS_ENOMEM, "no memory to sort %zu points", n);
+}
+
 static int distribute(struct sorting *g, struct ts_error *err)
 {
     size_t n = 0;
@@ -417,9 +428,8 @@ static int distribute(struct sorting *g, struct ts_error *err)
         g->at[i] = ts_xcalloc((size_t)g->n_buckets + 1, sizeof *g->at[i]);
     ts_pool_each(g->s->pool, g->n_pieces, count_piece, g);
     n = place(g);
-    g->sorted = ts_try_malloc((n + 1) * sizeof *g->sorted);
-    if (!g->sorted)
-        return ts_error_set(err, TS_ENOMEM, "no memory to sort %zu points", n);
+    TS_TRY(make_room(g->s->room, n, err));
+    g->sorted = g->s->room->points;
     ts_pool_each(g->s->pool, g->n_pieces, scatter_piece, g);
     for (unsigned i = 0; i < g->n_pieces; i++)
         g->s->n_refused += g->refused[i];
@@ -467,7 +477,6 @@ int sto_bulk_sort(struct sto_bulk_sort *s, struct sto_bulk_chunk *chunks, size_t
     ts_free(g.cuts);
     ts_free(g.day_cut);
     ts_free(g.begin);
-    ts_free(g.sorted);
     ts_free(g.units);
     return rc;
 }

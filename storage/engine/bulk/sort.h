@@ -18,6 +18,12 @@
 #include "storage/engine/files/sst.h"
 #include "storage/engine/merge/partition.h"
 
+/* Memory for the points of a run. {0} is empty; released by the caller with ts_free(points). */
+struct sto_bulk_room {
+    struct sto_bulk_point *points; /* NULL if cap is 0 */
+    size_t cap;
+};
+
 /* One run that is sorted. */
 struct sto_bulk_sort {
     const struct ts_fs *fs;
@@ -30,6 +36,7 @@ struct sto_bulk_sort {
     uint64_t gen;               /* generation of the files */
     _Atomic uint64_t *next_no;  /* number of the next file */
     const _Atomic bool *cancel; /* may be NULL */
+    struct sto_bulk_room *room; /* kept from run to run, so that its pages are not made anew each time */
     struct sto_day_counts days; /* output: points by day; released by the caller */
     struct sto_sst_info *infos; /* output: the files; owned by the caller */
     size_t n_infos;

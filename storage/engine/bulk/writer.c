@@ -35,6 +35,7 @@ struct sto_bulk_writer {
     uint32_t *rank;               /* place of each series in the order of keys; owned */
     uint32_t *order;              /* scratch for it: series in that order; owned */
     size_t n_rank;                /* length of both */
+    struct sto_bulk_room room;    /* of sorting */
     pthread_mutex_t state_mu;     /* protects state while units are merged */
     struct sto_sst_caches caches; /* of files that are merged */
     struct sto_bulk_file *files;  /* of all runs; owned while merging */
@@ -124,6 +125,7 @@ void sto_bulk_writer_close(struct sto_bulk_writer *w)
     ts_free((char *)(uintptr_t)w->opts.dir);
     ts_free(w->rank);
     ts_free(w->order);
+    ts_free(w->room.points);
     ts_free(w);
 }
 
@@ -203,7 +205,8 @@ int sto_bulk_writer_run(struct sto_bulk_writer *w, struct sto_bulk_chunk *chunks
                               .big_day_points = w->opts.big_day_points,
                               .gen = w->state.n_runs + 1,
                               .next_no = &w->next_no,
-                              .cancel = w->opts.cancel};
+                              .cancel = w->opts.cancel,
+                              .room = &w->room};
     int rc = sto_bulk_sort(&s, chunks, n_chunks, err);
     if (rc == 0)
         rc = record_run(w, &s, note, err);
@@ -405,6 +408,8 @@ int sto_bulk_writer_finish(struct sto_bulk_writer *w, struct sto_bulk_sum *out_s
         w->state.merging = w->state.by_key = true;
         TS_TRY(sto_bulk_state_write(w->opts.fs, w->opts.dir, &w->state, err));
     }
+    ts_free(w->room.points); /* merging has memory of its own */
+    w->room = (struct sto_bulk_room){0};
     if (!w->state.merged) {
         ts_budget_init(&w->memory, "merging runs", "--memory", NULL, w->opts.memory_bytes);
         w->caches.pages = sto_pages_new(&(struct sto_pages_opts){.limit_bytes = PAGES_BYTES});

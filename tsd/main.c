@@ -285,8 +285,10 @@ static const struct tsd_cmd commands[] = {
          "name nor filter one of these tags are answered by it: sum, count, min, max and avg by hour, day, "
          "week, month or other tags, in every zone of whole hours, in milliseconds over years.\n"
          "\n"
-         "Totals are made in the background for all points that are more than four hours old, and exact or "
-         "not used: where points have come or were deleted since, the points themselves are read until files "
+         "Totals are made in the background for each file four hours after its last point, so older points "
+         "in a "
+         "file with newer ones wait with them; and they are exact or not used: where points have come or "
+         "were deleted since, the points themselves are read until files "
          "are merged again.",
      .examples = "tsd total add web.hits --over domain\n"
                  "tsd query 1y-ago sum web.hits --by day\n"
@@ -443,10 +445,14 @@ static const struct tsd_cmd commands[] = {
      .summary = "List metrics: their series, points, size, first and last point, kind and unit.",
      .usage = "[PATTERN] [--sort ORDER] [--limit N] [--format text|csv|json]",
      .opts = tsd_metrics_opts,
-     .details = "PATTERN is a part of the name, or a pattern for the whole name: * stands for any text, ? "
-                "for one character.\n"
-                "Without PATTERN, what the daemon measures about itself (tsd.*) is left out.\n"
-                "A daemon that does not keep these figures lists names alone.",
+     .details =
+         "PATTERN is a part of the name, or a pattern for the whole name: * stands for any text, ? "
+         "for one character.\n"
+         "Without PATTERN, what the daemon measures about itself (tsd.*) is left out.\n"
+         "A daemon that does not keep these figures lists names alone.\n"
+         "~ marks estimates of points, bytes and times, which may be far off: of metrics with more "
+         "series or points than the\n"
+         "daemon's metrics_max_series and metrics_max_points. CSV and JSON have \"estimated\" instead.",
      .examples = "tsd metrics 'web.*' --sort bytes\n"
                  "tsd metrics cpu --format csv",
      .run = tsd_metrics_run},

@@ -31,12 +31,12 @@ const struct ts_opt tsd_metrics_opts[] = {
 /* A line of CSV: numbers as they are. */
 static void metrics_csv(const json_t *list, struct ts_buf *out)
 {
-    static const char *const names[] = {"metric", "kind",  "unit",  "series",
-                                        "points", "bytes", "first", "last"};
+    static const char *const names[] = {"metric", "kind",  "unit", "series",   "points",
+                                        "bytes",  "first", "last", "estimated"};
     const size_t n = sizeof(names) / sizeof(names[0]);
     json_t *metric;
     size_t row;
-    (void)ts_buf_str(out, TSD_METRICS_COLUMNS "\n");
+    (void)ts_buf_str(out, TSD_METRICS_COLUMNS ",estimated\n");
     json_array_foreach(list, row, metric)
     {
         for (size_t i = 0; i < n; i++) {
@@ -48,6 +48,8 @@ static void metrics_csv(const json_t *list, struct ts_buf *out)
                 len = json_is_integer(v) ? ts_num_print_int(json_integer_value(v), number)
                                          : ts_num_print_double(json_number_value(v), number);
             (void)ts_buf_append(out, number, len);
+            if (json_is_boolean(v))
+                (void)ts_buf_str(out, json_is_true(v) ? "true" : "false");
             if (json_is_string(v) && strpbrk(json_string_value(v), "\",\n"))
                 (void)ts_buf_printf(out, "\"%s\"", json_string_value(v)); /* names and units have no quotes */
             else if (json_is_string(v))

@@ -201,12 +201,21 @@ static void list_text(const char *text, struct ts_buf *out)
     (void)ts_buf_str(out, shown.n < all.n ? "..." : "");
 }
 
-/* One field, as CSV. */
-static void list_field(const json_t *v, const char *name, struct ts_buf *out)
+/* Is a figure of an object an estimate? */
+static bool list_is_estimate(const json_t *object, const char *name)
 {
+    return json_is_true(json_object_get(object, "estimated")) && strcmp(name, "series") != 0;
+}
+
+/* One field of an object, as CSV; a number that is an estimate begins with ~. */
+static void list_field(const json_t *object, const char *name, struct ts_buf *out)
+{
+    const json_t *v = json_object_get(object, name);
     char text[TSD_FIGURE_BYTES];
     struct ts_buf field;
     ts_buf_init(&field, 0);
+    if (json_is_number(v) && list_is_estimate(object, name))
+        (void)ts_buf_char(&field, '~');
     if (json_is_number(v) && !strcmp(name, "limit") && json_number_value(v) <= 0)
         (void)ts_buf_str(&field, "-"); /* none */
     else if (json_is_number(v) && list_is_time(name))
@@ -261,7 +270,7 @@ void tsd_status_list(const json_t *list, const char *heading, const char *column
                 continue;
             (void)ts_buf_str(&csv, begun ? "," : "");
             if (row)
-                list_field(json_object_get(json_array_get(list, row - 1), name), name, &csv);
+                list_field(json_array_get(list, row - 1), name, &csv);
             else
                 (void)ts_buf_str(&csv, name);
             begun = true;

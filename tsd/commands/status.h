@@ -29,7 +29,7 @@ void tsd_status_json(const json_t *root, struct ts_buf *out);
 void tsd_status_head(const json_t *root, struct ts_buf *out);
 /** Append a list of objects as a table with a heading; nothing if it is missing or empty.
  *  @param columns  members to show, "metric,series,bytes"; bytes, used and limit are shown as sizes, times as dates; a column that no object has is left
- *                  out
+ *                  out. Numbers of an object whose member "estimated" is true begin with ~, but for series
  *  @param n_keys   the first columns, which are texts
  *  @param max      lines at most */
 void tsd_status_list(const json_t *list, const char *heading, const char *columns, size_t n_keys, size_t max,

@@ -30,16 +30,17 @@ export function knownColumns(rows, all) {
 
 function columnsOf(ctx, now) {
   const zone = ctx.zone();
+  const about = r => (r.estimated ? "~" : ""); /* before what may be far off */
   const time = ms => (ms ? h("span", {title: format(ms, zone, "iso")}, age(ms, now)) : "never");
   return [
     {key: "metric", title: "Metric", heading: true, always: true, sort: "name", cell: r => h("button", {type: "button", class: "plain name", "data-key": r.metric,
       "on:click": () => ctx.go({metric: r.metric})}, r.metric)},
     {key: "kind", title: "Kind", cell: r => [r.kind ?? "", r.unit && h("span", {class: "hint"}, ` ${r.unit}`)]},
     {key: "series", title: "Series", align: "right", sort: "series", cell: r => count(r.series)},
-    {key: "points", title: "Points", align: "right", sort: "points", cell: r => h("span", {title: count(r.points)}, short(r.points))},
+    {key: "points", title: "Points", align: "right", sort: "points", cell: r => h("span", {title: about(r) + count(r.points)}, about(r) + short(r.points))},
     {key: "bytes", title: "Size", align: "right", sort: "bytes", cell: r => bytes(r.bytes)},
-    {key: "last", title: "Last point", align: "right", sort: "written", cell: r => time(r.last)},
-    {key: "first", title: "First point", align: "right", cell: r => (r.first ? format(r.first, zone, "date") : "")},
+    {key: "last", title: "Last point", align: "right", sort: "written", cell: r => [r.last ? about(r) : "", time(r.last)]},
+    {key: "first", title: "First point", align: "right", cell: r => (r.first ? about(r) + format(r.first, zone, "date") : "")},
     {key: "points_today", title: "Today", align: "right", help: "Points since midnight", cell: r => short(r.points_today)},
     {key: "points_yesterday", title: "Against yesterday", align: "right", help: "Points of today against those of yesterday until the same time",
       cell: r => { const g = growth(r); return g === null ? "" : h("span", {title: `${count(r.points_yesterday)} points yesterday until now`}, (g > 0 ? "+" : "") + tenth(g)); }},
@@ -147,7 +148,7 @@ class Metrics {
     const at = columns.find(c => c.sort === sort);
     const node = table(columns, rows, {caption: "Metrics", sort: at ? {key: at.key, down: sort !== "name"} : null,
       onSort: next => this.ctx.go({sort: columns.find(c => c.key === next.key).sort}, {push: false})});
-    this.status.textContent = rows.length ? `${count(rows.length)}${found.more ? ` of ${count(found.total)}` : ""} metrics${partialWords(found)}${found.estimated ? "; some figures are estimated" : ""}`
+    this.status.textContent = rows.length ? `${count(rows.length)}${found.more ? ` of ${count(found.total)}` : ""} metrics${partialWords(found)}${found.estimated ? "; figures after ~ are estimated" : ""}`
       : match ? `No metric has "${match}" in its name.` : "There are no metrics yet. The view Start shows how to send some.";
     const head = rows.length > 0 && h("p", {class: "noprint"}, saveButtons("metrics", () => ({head: columns.map(c => c.key), rows: rows.map(r => columns.map(c => r[c.key] ?? null))})));
     const more = found.more && h("button", {type: "button", "data-key": "more", "on:click": () => { this.limit += PAGE; this.run(this.ctx.state); }}, "Show more");

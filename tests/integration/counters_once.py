@@ -6,6 +6,8 @@ With TSD_HBASE_GATEWAY=HOST:PORT the daemon has HBase behind it, and loses what 
 only HBase has. In the end another daemon reads the same sums there.
 
 usage: counters_once.py [COUNTERS INCREMENTS KILLS]   16 connections; small by default, 10000 2000000 20 for a long run"""
+import http.client
+import json
 import os
 import random
 import subprocess
@@ -135,6 +137,13 @@ def refused(d):
               ({"id": name, "seq": 6, "points": [point] * 4096}, 204), ({"id": name, "seq": 7, "points": [point] * 4097}, 400)]
     got = [ask(d, "POST", "/api/incr", body)[0] for body, _ in bodies]
     holds("bodies with ids are taken whole or not at all", got == [status for _, status in bodies] and sums(d, "m") == {"a": 6 + 2 + 4096}, (got, sums(d, "m")))
+    raw = '{%s"id":"' + new_id() + '","seq":8,%s"points":[' + json.dumps(point) + "]}"
+    for what, text, status in (("a quote in a text that is not looked at", raw % ('"note":"a\\"b",', ""), 204), ("two sequences", raw % ("", '"seq":9,'), 400)):
+        c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=300)
+        c.request("POST", "/api/incr", text, {"Content-Type": "application/json"})
+        seen = c.getresponse().status
+        holds(what, seen == status, seen)
+        c.close()
 
 
 def stat(d, metric):

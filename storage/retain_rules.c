@@ -9,15 +9,18 @@
 #include "base/mem.h"
 #include "base/time.h"
 
-#define SHOWN_BYTES 120 /* of a rule in an error */
+/* Of a rule and a part of it in an error, whose text has room for both of them, every reason, and the example. */
+#define SHOWN_BYTES 36
+#define PART_BYTES  18
 
 static int bad(struct ts_slice rule, const char *why, struct ts_slice word, struct ts_error *err)
 {
-    struct ts_slice shown = ts_utf8_cut(rule, SHOWN_BYTES), part = ts_utf8_cut(word, SHOWN_BYTES);
+    struct ts_slice shown = ts_utf8_cut(rule, SHOWN_BYTES), part = ts_utf8_cut(word, PART_BYTES);
     return ts_error_set(err, TS_EINVAL,
-                        "retention rule '%.*s': '%.*s' %s; a rule is METRIC [TAG=VALUE]... points=DURATION "
-                        "[hours=DURATION] [days=DURATION], as in cpu.* host=web* points=30d",
-                        (int)shown.n, shown.p, (int)part.n, part.p, why);
+                        "retention rule '%.*s%s': '%.*s%s' %s; a rule is as cpu.* host=web* points=30d "
+                        "hours=2y days=forever",
+                        (int)shown.n, shown.p, shown.n < rule.n ? "..." : "", (int)part.n, part.p,
+                        part.n < word.n ? "..." : "", why);
 }
 
 static int get_duration(struct ts_slice rule, struct ts_slice text, struct ts_slice word, int64_t *out_ms,

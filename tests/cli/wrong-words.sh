@@ -28,3 +28,8 @@ tsd import --bulk ../p.txt --port $port | sed 's/ in .*/ in TIME/'
 cd ..
 tsd query 2026/11/02 2026/11/03 none m --port $port
 stop
+
+# a long rule stands twice in its error, which still ends with an example
+long=$(printf '%0100d' 0)
+tsd retention add "$long" "host=$long" points=2d days=1h --data data
+tsd retention add "$long" "host=$long" "points=$long" --data data

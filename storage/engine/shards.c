@@ -215,7 +215,8 @@ int sto_shards__close(struct sto_engine *e, struct ts_error *err)
     report(&c);
     if (rc == 0 && !c.why) {
         drop_wish(e, c.wanted);
-        ts_log(TS_LOG_INFO, "the store has %u shards instead of %u from its next start on", c.wanted, c.was);
+        ts_log(TS_LOG_INFO, "the store has %u shard%s instead of %u from its next start on", c.wanted,
+               c.wanted == 1 ? "" : "s", c.was);
     }
     release(&c);
     return rc;
@@ -389,7 +390,8 @@ static int try_change(struct sto_engine *e, struct ts_error *err)
     report(&c);
     if (rc == 0) {
         drop_wish(e, c.wanted);
-        ts_log(TS_LOG_INFO, "the store has %u shards instead of %u; puts waited for %llu ms", c.wanted, c.was,
+        ts_log(TS_LOG_INFO, "the store has %u shard%s instead of %u; puts waited for %llu ms", c.wanted,
+               c.wanted == 1 ? "" : "s", c.was,
                (unsigned long long)atomic_load_explicit(&e->shards_stop_ms, memory_order_relaxed));
     }
     space_out(&c, rc == 0);

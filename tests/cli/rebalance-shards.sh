@@ -23,3 +23,8 @@ printf 'x' >data/SHARDS
 tsd fsck --data data
 tsd rebalance --data data --shards 4 2>&1 | sed 's/^[^ ]* warn/warn/'
 tsd fsck --data data
+# the log counts them
+start data
+tsd rebalance --port $port --shards 1 >/dev/null
+stop
+grep -o 'the store has 1 shard.* instead of [0-9]*' data.log

@@ -94,7 +94,7 @@ def main():
             check("pages of tsd scan", (rows, n), (want, 6 if limit == 1 else 2))
         c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=60)     # a client that knows nothing of trailers goes on with the same connection
         for _ in range(3):
-            c.request("GET", "/api/scan?start=%d&end=%d&m=none:p.m&format=csv&limit=4" % (HOUR, HOUR + HOURS * 3600))
+            c.request("GET", "/api/scan?start=%d&end=%d&m=none:p.m&format=csv&limit=4" % (HOUR, HOUR + HOURS * 3600 - 1))
             r = c.getresponse()
             check("kept alive", (r.status, r.read().decode().splitlines()[1:] == fetch(d, 4)[2].decode().splitlines()[1:]), (200, True))
         c.close()

@@ -349,7 +349,8 @@ static const struct tsd_cmd commands[] = {
               "list START END [METRIC tag=value ...]\n"
               "delete START END [METRIC tag=value ...]",
      .opts = tsd_annotate_opts,
-     .details = "TIME as in tsd query. TIME is as above. With METRIC the annotation is on every series that "
+     .details = "TIME is as in tsd query; dates are of the daemon's key timezone. With METRIC the annotation "
+                "is on every series that "
                 "has these tags; without, it is global. An annotation replaces\n"
                 "an earlier one of the same time.",
      .examples = "tsd annotate now 'new release' web.hits domain=example.org\n"

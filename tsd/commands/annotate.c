@@ -5,6 +5,7 @@
  */
 #include "base/text.h"
 #include "base/time.h"
+#include "tsd/commands/answer.h"
 #include "tsd/commands/meta_client.h"
 
 const struct ts_opt tsd_annotate_opts[] = {
@@ -18,6 +19,14 @@ const struct ts_opt tsd_annotate_opts[] = {
 static int annotate_time(const char *word, int64_t *out_ms, struct ts_error *err)
 {
     return ts_time_parse(ts_slice_str(word), NULL, ts_clock_ms(), false, out_ms, NULL, err);
+}
+
+/* START END behind the first word; dates are of the zone of the daemon, and an END that is a day includes it. */
+static int annotate_range(const struct tsd_args *args, int64_t *from_ms, int64_t *to_ms, struct ts_error *err)
+{
+    TS_TRY(tsd_zone_begin(args, err));
+    TS_TRY(annotate_time(args->words[1], from_ms, err));
+    return ts_time_parse_end(ts_slice_str(args->words[2]), NULL, ts_clock_ms(), false, to_ms, err);
 }
 
 /* --- which series --- */
@@ -90,6 +99,7 @@ static int annotate_add(struct tsd_meta_client *client, struct ts_buf *out, stru
     struct ts_buf body;
     struct ts_json j;
     (void)out;
+    TS_TRY(tsd_zone_begin(args, err));
     TS_TRY(annotate_time(args->words[0], &start_ms, err));
     if (end)
         TS_TRY(annotate_time(end, &end_ms, err));
@@ -120,8 +130,7 @@ static int annotate_list(struct tsd_meta_client *client, struct ts_buf *out, str
 {
     int64_t from_ms, to_ms;
     json_t *series = NULL;
-    TS_TRY(annotate_time(client->args->words[1], &from_ms, err));
-    TS_TRY(annotate_time(client->args->words[2], &to_ms, err));
+    TS_TRY(annotate_range(client->args, &from_ms, &to_ms, err));
     int rc = annotate_series(client, 3, &series, err);
     for (size_t i = 0; i < json_array_size(series) && rc == 0; i++) {
         json_t *root = NULL;
@@ -159,8 +168,7 @@ static int annotate_delete(struct tsd_meta_client *client, struct ts_buf *out, s
     struct ts_buf body;
     struct ts_json j;
     bool global = client->args->n_words == 3;
-    TS_TRY(annotate_time(client->args->words[1], &from_ms, err));
-    TS_TRY(annotate_time(client->args->words[2], &to_ms, err));
+    TS_TRY(annotate_range(client->args, &from_ms, &to_ms, err));
     int rc = annotate_series(client, 3, &series, err);
     ts_buf_init(&body, 0);
     ts_json_init(&j, &body);

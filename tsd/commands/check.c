@@ -13,6 +13,7 @@
 #include "base/num.h"
 #include "base/time.h"
 #include "query/query.h"
+#include "tsd/commands/answer.h"
 #include "tsd/commands/check_range.h"
 #include "tsd/commands/client.h"
 #include "tsd/commands/cmd.h"
@@ -50,7 +51,10 @@ const struct ts_opt tsd_check_opts[] = {
     {.name = "empty",
      .arg = "ok|warning|critical|unknown",
      .help = "What it means if no point is found. Default unknown."},
-    {.name = "tz", .arg = "ZONE", .help = "Zone of dates and days, for example Europe/Berlin. Default UTC."},
+    {.name = "tz",
+     .arg = "ZONE",
+     .help =
+         "Zone of dates and days, for example Europe/Berlin. Default: the daemon's key timezone, or UTC."},
     {.name = "timeout",
      .letter = 't',
      .arg = "SECONDS",
@@ -281,6 +285,20 @@ static void check_query_line(struct check_run *r, const json_t *line)
     ts_buf_release(&said);
 }
 
+/* Whether the end is later than the start may depend on the zone of the daemon, which is asked only then. */
+static int check_words(const struct tsd_args *args, struct ts_arena *arena, struct qry_spec *spec,
+                       struct ts_buf *uri, struct ts_error *err)
+{
+    const char *tz = tsd_args_get(args, "tz");
+    int rc =
+        qry_parse_words(args->words, args->n_words, NULL, tz, NULL, ts_clock_ms(), arena, spec, uri, err);
+    if (rc == 0 || tz || tsd_zone_begin(args, NULL) < 0)
+        return rc;
+    ts_buf_clear(uri);
+    return qry_parse_words(args->words, args->n_words, NULL, NULL, NULL, ts_clock_ms(), arena, spec, uri,
+                           err);
+}
+
 static int check_query(struct check_run *r)
 {
     const struct tsd_args *args = r->args;
@@ -292,15 +310,15 @@ static int check_query(struct check_run *r)
     ts_arena_init(&arena, 0);
     ts_buf_init(&uri, CHECK_PARAM_MAX);
     ts_buf_init(&path, CHECK_PARAM_MAX);
-    if (qry_parse_words(args->words, args->n_words, NULL, tsd_args_get(args, "tz"), NULL, ts_clock_ms(),
-                        &arena, &spec, &uri, &err) < 0) {
+    int rc = check_words(args, &arena, &spec, &uri, &err);
+    if (rc < 0) {
         code = tsd_usage(args, "%s", err.text);
     } else {
         (void)ts_buf_str(&path, "/api/query?");
         (void)ts_buf_slice(&path, ts_buf_get(&uri));
         (void)ts_buf_str(&path, "&format=ndjson&arrays=true");
-        int rc = path.failed ? ts_error_set(&err, TS_ELIMIT, "the query is too long")
-                             : check_lines(r, ts_buf_get(&path), check_query_line, &err);
+        rc = path.failed ? ts_error_set(&err, TS_ELIMIT, "the query is too long")
+                         : check_lines(r, ts_buf_get(&path), check_query_line, &err);
         code = rc < 0 ? check_failed(&err) : check_end(r, "the query found no points");
     }
     ts_buf_release(&path);

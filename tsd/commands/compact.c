@@ -28,7 +28,9 @@
 #define WAIT_TRIES    1200      /* of them at most: a minute */
 
 const struct ts_opt tsd_compact_opts[] = {
-    {.name = "from", .arg = "TIME", .help = "First time. Default: all there is."},
+    {.name = "from",
+     .arg = "TIME",
+     .help = "First time; dates are of the daemon's key timezone. Default: all there is."},
     {.name = "to", .arg = "TIME", .help = "Last time, inclusive. Default: now."},
     {.name = "level", .arg = "N", .help = "Level of zstd, 4 to 19. Default 9."},
     {.name = "data", .arg = "DIR", .help = "Work on this folder; no daemon may use it."},
@@ -242,7 +244,7 @@ static int print_result(const struct sto_compact_result *r)
 
 int tsd_compact_run(const struct tsd_args *args)
 {
-    struct ts_error err = {0};
+    struct ts_error err = {0}, no_zone = {0};
     struct sto_compact_spec spec = {.from_ms = STO_MIN_TS_MS, .to_ms = ts_clock_ms(), .level = COMPACT_LEVEL};
     struct sto_compact_result result;
     const char *from = tsd_args_get(args, "from"), *to = tsd_args_get(args, "to");
@@ -253,6 +255,7 @@ int tsd_compact_run(const struct tsd_args *args)
         return TSD_EXIT_USAGE;
     if (!number_of(args, "level", &spec.level) || spec.level < STO_LEVEL_LEAST || spec.level > STO_LEVEL_MOST)
         return tsd_usage(args, "--level takes a number from 4 to 19");
+    int zone_rc = from || to ? tsd_zone_begin(args, &no_zone) : 0; /* wrong words are reported before */
     if (from)
         rc = ts_time_parse(ts_slice_str(from), NULL, ts_clock_ms(), false, &spec.from_ms, NULL, &err);
     if (rc == 0 && to)
@@ -262,6 +265,8 @@ int tsd_compact_run(const struct tsd_args *args)
     if (spec.from_ms > spec.to_ms)
         return tsd_usage(args, "--from is later than --to%s",
                          to ? ": are they the wrong way round?" : ", which is now");
+    if (zone_rc < 0)
+        return tsd_fail(&no_zone);
     rc = tsd_args_has(args, "data") ? compact_local(args, &spec, &result, &err)
                                     : compact_remote(args, &spec, &result, &err);
     return rc < 0 ? tsd_fail(&err) : print_result(&result);
@@ -325,19 +330,20 @@ static int rebalance_remote(const struct tsd_args *args, unsigned n, struct sto_
 static void rebalance_print(const struct sto_shards *shards, bool local, const struct ts_buf *why,
                             struct ts_buf *out)
 {
+    const char *are = shards->n_wanted == 1 ? "is" : "are";
     ts_buf_printf(out, "%u shard%s\n", shards->n_now, shards->n_now == 1 ? "" : "s");
     if (shards->n_wanted == shards->n_now)
         return;
     if (local)
         ts_buf_printf(out,
-                      "%u are wanted, but clients may still repeat numbered increments: the store tries "
+                      "%u %s wanted, but clients may still repeat numbered increments: the store tries "
                       "again when a daemon uses it, and each time it is closed\n",
-                      shards->n_wanted);
+                      shards->n_wanted, are);
     else if (why->n)
-        ts_buf_printf(out, "%u are wanted, but have to wait: %.*s\nthe daemon tries again every 10 s\n",
-                      shards->n_wanted, (int)why->n, why->p);
+        ts_buf_printf(out, "%u %s wanted, but %s to wait: %.*s\nthe daemon tries again every 10 s\n",
+                      shards->n_wanted, are, shards->n_wanted == 1 ? "has" : "have", (int)why->n, why->p);
     else
-        ts_buf_printf(out, "%u are wanted; the daemon is about to change\n", shards->n_wanted);
+        ts_buf_printf(out, "%u %s wanted; the daemon is about to change\n", shards->n_wanted, are);
 }
 
 int tsd_rebalance_run(const struct tsd_args *args)

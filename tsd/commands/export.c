@@ -17,7 +17,10 @@
 
 const struct ts_opt tsd_export_opts[] = {
     TSD_ANSWER_OPTS,
-    {.name = "from", .arg = "TIME", .help = "First time, as in tsd query. Default: the first point."},
+    {.name = "from",
+     .arg = "TIME",
+     .help =
+         "First time, as in tsd query; dates are of the daemon's key timezone. Default: the first point."},
     {.name = "to",
      .arg = "TIME",
      .help = "Last time, inclusive; of a day, month or year, its end. Default: the last point."},
@@ -174,16 +177,21 @@ static int export_run(const struct tsd_args *args, struct export_run *r)
 int tsd_export_run(const struct tsd_args *args)
 {
     struct tsd_lines_spec spec = {.from_ms = STO_MIN_TS_MS, .to_ms = STO_MAX_TS_MS};
-    struct ts_error err = {0};
+    struct ts_error err = {0}, no_zone = {0};
+    int zone_rc = 0;
     struct sto_tag_text *tags = ts_xcalloc(args->n_words + 1, sizeof(*tags));
     int code = export_words(args, &spec, tags);
+    if (code == TSD_EXIT_OK)
+        code = tsd_client_or_data(args);
+    if (code == TSD_EXIT_OK && (tsd_args_has(args, "from") || tsd_args_has(args, "to")))
+        zone_rc = tsd_zone_begin(args, &no_zone); /* wrong words are reported before */
     if (code == TSD_EXIT_OK && (export_time(args, "from", &spec.from_ms, &err) < 0 ||
                                 export_time(args, "to", &spec.to_ms, &err) < 0))
         code = tsd_usage(args, "%s", err.text);
     if (code == TSD_EXIT_OK && spec.from_ms > spec.to_ms)
         code = tsd_usage(args, "--from is later than --to");
-    if (code == TSD_EXIT_OK)
-        code = tsd_client_or_data(args);
+    if (code == TSD_EXIT_OK && zone_rc < 0)
+        code = tsd_fail(&no_zone);
     if (code == TSD_EXIT_OK) {
         struct export_run r = {.spec = &spec};
         code = export_run(args, &r);

@@ -144,7 +144,7 @@ static void say_values(const struct qry_sub *sub, struct ts_slice lines)
     ts_buf_release(&text);
 }
 
-static void say_times(const struct qry_spec *spec, struct ts_slice metric, int64_t newest_ms)
+static void say_times(const struct qry_spec *spec, struct ts_slice metric, bool tags, int64_t newest_ms)
 {
     struct ts_buf from, to, newest;
     ts_buf_init(&from, 0);
@@ -153,11 +153,29 @@ static void say_times(const struct qry_spec *spec, struct ts_slice metric, int64
     ts_time_print(spec->tz, spec->start_ms, false, &from);
     ts_time_print(spec->tz, spec->end_ms, false, &to);
     ts_time_print(spec->tz, newest_ms, false, &newest);
-    tsd_say("nothing from %.*s to %.*s; the newest point of %.*s is of %.*s", (int)from.n, from.p, (int)to.n,
-            to.p, (int)metric.n, metric.p, (int)newest.n, newest.p);
+    tsd_say("nothing from %.*s to %.*s; the newest point of %.*s%s is of %.*s", (int)from.n, from.p,
+            (int)to.n, to.p, (int)metric.n, metric.p, tags ? " with these tags" : "", (int)newest.n,
+            newest.p);
     ts_buf_release(&from);
     ts_buf_release(&to);
     ts_buf_release(&newest);
+}
+
+/* Has the line each tag that a filter names? Filters by patterns are not judged: it has not. */
+static bool line_fits(const struct qry_sub *sub, struct ts_slice line)
+{
+    for (size_t i = 0; i < sub->n_filters; i++) {
+        const struct qry_filter *f = &sub->filters[i];
+        struct ts_slice value;
+        size_t k = 0;
+        if (!f->type->by_values || f->type->negate || !line_tag(line, f->tagk, &value))
+            return false;
+        while (k < f->n_values && !ts_slice_eq(f->values[k], value))
+            k++;
+        if (k == f->n_values)
+            return false;
+    }
+    return true;
 }
 
 void tsd_hint_empty(struct tsd_answer *a, const struct qry_spec *spec)
@@ -166,22 +184,30 @@ void tsd_hint_empty(struct tsd_answer *a, const struct qry_spec *spec)
     struct ts_buf newest;
     struct ts_slice lines, line;
     int64_t at_ms, newest_ms = INT64_MIN;
+    bool fits = false; /* some line does: then only such lines count */
     if (!sub->metric.n)
         return;
     ts_buf_init(&newest, HINT_MAX_BYTES);
     int rc = hint_newest(a, sub->metric, &newest);
     lines = ts_buf_get(&newest);
-    while (rc == 0 && next_line(&lines, &line))
-        if (line_time(line, &at_ms) && at_ms > newest_ms)
+    while (rc == 0 && next_line(&lines, &line)) {
+        if (!line_time(line, &at_ms) || (fits && !line_fits(sub, line)))
+            continue;
+        if (!fits && sub->n_filters && line_fits(sub, line)) {
+            fits = true;
             newest_ms = at_ms;
+        }
+        if (at_ms > newest_ms)
+            newest_ms = at_ms;
+    }
     lines = ts_buf_get(&newest);
     if (rc == 0 && newest_ms == INT64_MIN)
         tsd_say("nothing found: %.*s has no points", (int)sub->metric.n, sub->metric.p);
-    else if (rc == 0 && newest_ms >= spec->start_ms && sub->n_filters)
+    else if (rc == 0 && newest_ms >= spec->start_ms && sub->n_filters && !fits)
         say_values(sub, lines);
     else if (rc == 0 && newest_ms >= spec->start_ms && newest_ms <= spec->end_ms && spec->where.n)
         tsd_say("nothing found: no point fulfils --where");
     else if (rc == 0)
-        say_times(spec, sub->metric, newest_ms);
+        say_times(spec, sub->metric, fits, newest_ms);
     ts_buf_release(&newest);
 }

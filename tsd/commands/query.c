@@ -348,6 +348,24 @@ static int query_plot(struct query_run *r, const char *path, struct ts_error *er
     return rc;
 }
 
+/* Say why the answer is empty, with times of the zone of the daemon. */
+static void query_hint(struct query_run *r)
+{
+    const struct tsd_args *args = r->args;
+    struct qry_spec at = r->spec;
+    struct ts_buf uri;
+    ts_buf_init(&uri, QUERY_PARAM_MAX);
+    if (!r->answer.store && !tsd_args_has(args, "tz") && tsd_zone_begin(args, NULL) == 0 &&
+        qry_parse_words(args->words, args->n_words, r->by, NULL, tsd_args_get(args, "fill"), ts_clock_ms(),
+                        &r->arena, &at, &uri, NULL) == 0) {
+        r->spec.tz = at.tz;
+        r->spec.start_ms = at.start_ms;
+        r->spec.end_ms = at.end_ms;
+    }
+    tsd_hint_empty(&r->answer, &r->spec);
+    ts_buf_release(&uri);
+}
+
 static int query_answer(struct query_run *r, struct ts_error *err)
 {
     const char *plot = tsd_args_get(r->args, "plot"), *format = tsd_args_get(r->args, "format");
@@ -368,7 +386,7 @@ static int query_answer(struct query_run *r, struct ts_error *err)
     bool printed = !r->spec.by_on || (format && strcmp(format, "text") != 0); /* as it came */
     r->empty |= !explain && printed && (n_heads ? r->answer.n_lines <= n_heads : r->answer.n_bytes <= 2);
     if (r->empty)
-        tsd_hint_empty(&r->answer, &r->spec);
+        query_hint(r);
     return 0;
 }
 
@@ -456,13 +474,16 @@ static const char *query_keys(const struct tsd_args *args, struct ts_arena *aren
     return all;
 }
 
-/* The words as a query. Whether the end is later than the start may depend on the zone of dates, so a refusal stands only once the daemon's is known. */
+/* The words as a query. Whether the end is later than the start may depend on the zone of dates, so a refusal stands only once the daemon's is known;
+ * and a picture is labelled here. */
 static int query_words(struct query_run *r, struct ts_error *err)
 {
     const struct tsd_args *args = r->args;
     bool local = tsd_args_has(args, "data");
     if (local)
         TS_TRY(tsd_zone_begin(args, err));
+    else if (tsd_args_has(args, "plot"))
+        (void)tsd_zone_begin(args, NULL); /* a daemon that does not answer is an error of the query */
     int rc = TS_EINVAL;
     for (unsigned tries = 0; rc < 0 && tries < 2; tries++) {
         if (tries && (local || tsd_args_has(args, "tz") || tsd_zone_begin(args, NULL) < 0))

@@ -8,6 +8,7 @@
  */
 #include "base/time.h"
 #include "query/query.h"
+#include "tsd/commands/answer.h"
 #include "tsd/commands/client.h"
 #include "tsd/commands/import.h"
 #include "tsd/commands/importbulk.h"
@@ -29,7 +30,8 @@ const struct ts_opt tsd_replace_opts[] = {
     {.name = NULL},
 };
 
-/* Can the words be read, before the files are? The daemon reads them again when it replaces the points. */
+/* Can the words be read, before the files are? The daemon reads them again when it replaces the points, so a refusal stands only once its zone is
+ * known. */
 static int replace_check(const struct tsd_args *args)
 {
     struct ts_error err = {0};
@@ -45,6 +47,8 @@ static int replace_check(const struct tsd_args *args)
                                  {TS_SLICE_LIT("end"), ts_slice_str(tsd_args_get(args, "to"))},
                                  {TS_SLICE_LIT("timezone"), ts_slice_str(tz ? tz : "")}};
     int rc = qry_parse_params(params, tz ? 4 : 3, ts_clock_ms(), false, &arena, &spec, &err);
+    if (rc < 0 && !tz && !tsd_args_has(args, "dry-run") && tsd_zone_begin(args, NULL) == 0)
+        rc = qry_parse_params(params, 3, ts_clock_ms(), false, &arena, &spec, &err);
     ts_buf_release(&m);
     ts_arena_release(&arena);
     return rc < 0 ? tsd_usage(args, "%s", err.text) : TSD_EXIT_OK;

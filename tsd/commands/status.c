@@ -362,8 +362,8 @@ static void status_rebalance(const json_t *root, struct ts_buf *out)
     double now = tsd_status_num(r, "shards", 0), wanted = tsd_status_num(r, "wanted", 0);
     const char *why = json_string_value(json_object_get(r, "waits"));
     if (now != wanted)
-        (void)ts_buf_printf(out, "shards       %.0f, %.0f are wanted: %s\n", now, wanted,
-                            why ? why : "about to change");
+        (void)ts_buf_printf(out, "shards       %.0f, %.0f %s wanted: %s\n", now, wanted,
+                            wanted == 1 ? "is" : "are", why ? why : "about to change");
 }
 
 static void status_text(const json_t *root, struct ts_buf *out)

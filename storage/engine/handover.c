@@ -7,19 +7,25 @@
 #include "storage/engine/handover.h"
 
 #include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cut.h"
 #include "base/fs_regular.h"
 #include "base/log.h"
 #include "base/num.h"
+#include "base/pool.h"
 #include "base/time.h"
 #include "storage/engine/bulk/pair.h"
 #include "storage/engine/output.h"
 
 /* So many flushes may happen while files are copied and checked. Each syncs some files, so they take a quarter of an hour at least. */
 #define AHEAD_GENS ((uint64_t)1 << 20)
+/* Most threads that copy and check files; each takes 1 MiB and the memory of a decoder. */
+#define COPY_THREADS 8
 
 /* --- DONE --- */
 
@@ -211,6 +217,57 @@ static int write_tombs(struct steps *s, struct ts_error *err)
     return sto_sst_writer_finish(w, tombs_gen(s), tombs_gen(s), &s->infos[s->n], err);
 }
 
+/* Pairs of files that several threads copy. */
+struct copying {
+    struct steps *s;
+    atomic_bool failed;  /* what has not begun need not */
+    pthread_mutex_t mu;  /* protects what follows */
+    size_t first;        /* the first pair, by number, of those that failed; SIZE_MAX = none */
+    int rc;              /* of it */
+    struct ts_error why; /* of it */
+};
+
+static void copy_pair(void *arg, size_t i)
+{
+    struct copying *c = arg;
+    struct steps *s = c->s;
+    struct ts_error why = {0};
+    if (atomic_load_explicit(&c->failed, memory_order_relaxed))
+        return;
+    s->infos[i].file_no = s->record.nos[i];
+    s->infos[i].gen_lo = s->gen;
+    int rc = sto_handover__copy(s->e, s->h, s->ready, &s->from[i], s->marks, &s->infos[i], &why);
+    if (rc == 0)
+        return;
+    atomic_store_explicit(&c->failed, true, memory_order_relaxed);
+    pthread_mutex_lock(&c->mu);
+    if (i < c->first) {
+        c->first = i;
+        c->rc = rc;
+        c->why = why;
+    }
+    pthread_mutex_unlock(&c->mu);
+}
+
+/* The calling thread, and one for each further processor, copy and check all pairs. */
+static int copy_pairs(struct steps *s, struct ts_error *err)
+{
+    struct copying c = {.s = s, .first = SIZE_MAX, .mu = PTHREAD_MUTEX_INITIALIZER};
+    long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t most = n_cpus < 1              ? 1
+                  : n_cpus > COPY_THREADS ? COPY_THREADS
+                                          : (size_t)n_cpus,
+           n = s->n < most ? s->n : most;
+    struct ts_pool *pool =
+        n > 1 && !s->e->opts.pumped ? ts_pool_new((unsigned)(n - 1), "tsd-hand-over") : NULL;
+    ts_pool_each(pool, s->n, copy_pair, &c);
+    ts_pool_free(pool);
+    pthread_mutex_destroy(&c.mu);
+    if (c.rc < 0 && err)
+        *err = c.why;
+    return c.rc;
+}
+
 /* Steps 1 and 2. */
 static int copy_files(struct steps *s, struct ts_error *err)
 {
@@ -222,11 +279,7 @@ static int copy_files(struct steps *s, struct ts_error *err)
         s->record.nos[i] = sto_engine__file_no(e);
     TS_TRY(sto_handover_record_write(e->fs, e->dir, &s->record, err));
     reserve_gen(s);
-    for (size_t i = 0; i < s->n; i++) {
-        s->infos[i].file_no = s->record.nos[i];
-        s->infos[i].gen_lo = s->gen;
-        TS_TRY(sto_handover__copy(e, s->h, s->ready, &s->from[i], s->marks, &s->infos[i], err));
-    }
+    TS_TRY(copy_pairs(s, err));
     if (s->n_copies > s->n)
         TS_TRY(write_tombs(s, err));
     return e->fs->sync_dir(e->fs, e->files_dir, err);

@@ -22,7 +22,7 @@
  * their points had been put at that moment. An importer does not know when its input was true, but whoever starts an import while
  * points arrive wants its values, and whoever corrects a value afterwards wants the correction.
  *
- * Threads    one hand-over at a time; a job's thread
+ * Threads    one hand-over at a time; a job's thread, and others of the same priority that copy and check files with it, one for each further processor
  * Not here   staging folders (storage/staging.h), copying (handover_copy.c)
  */
 #ifndef STORAGE_ENGINE_HANDOVER_H

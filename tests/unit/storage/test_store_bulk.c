@@ -216,11 +216,10 @@ static void test_store_bulk__an_error_changes_nothing(void **state)
     ts_free(in.v);
 }
 
-/* Whatever bit of the staged files is changed: the store refuses all of them, and has not changed. */
-static void test_store_bulk__damaged_files_are_refused(void **state)
+/* Whatever bit of the staged files is changed: the store refuses all of them, and has not changed. threads: several copy and check the files. */
+static void refuse_damaged(bool threads)
 {
-    (void)state;
-    struct bulk_input in = bulk_random(7, 300);
+    struct bulk_input in = bulk_random(7, threads ? 1000 : 300);
     struct ship_both b;
     struct sto_bulk_id ids[N_SERIES];
     struct sto_bulk_place place;
@@ -229,10 +228,12 @@ static void test_store_bulk__damaged_files_are_refused(void **state)
     uint64_t seed = 9;
     ship_init(&b, 1);
     b.opts.remote = NULL;
+    b.opts.pumped = !threads;
     ship_reopen(&b);
     bulk_ids(b.st, ids);
     assert_int_equal(sto_bulk_begin(b.st, bulk_id(), &place, &err), 0);
     assert_int_equal(bulk_write(t_faultfs_fs(b.f), place.dir, &in, ids, &sum, &err), 0);
+    assert_true(sum.n_files > 1);
     for (size_t i = 0; i < t_faultfs_count(b.f); i++) {
         char *path = ts_xstrdup(t_faultfs_path(b.f, i));
         size_t n = 0;
@@ -259,12 +260,28 @@ static void test_store_bulk__damaged_files_are_refused(void **state)
     assert_int_equal(sto_bulk_hand_over(b.st, TS_SLICE_LIT("00000000000000bb"), &sum, &taken, &err),
                      TS_ENOTFOUND);
     assert_int_equal(sto_bulk_hand_over(b.st, TS_SLICE_LIT("../../etc"), &sum, &taken, &err), TS_ENOTFOUND);
+    if (threads) { /* a store that is not pumped waits for its owners when it takes the files */
+        b.opts.pumped = true;
+        ship_reopen(&b);
+    }
     assert_int_equal(sto_bulk_hand_over(b.st, bulk_id(), &sum, &taken, &err), 0);
     bulk_note(&b.d, &in);
     bulk_expect(b.st, &b.d, 0, "not damaged any more");
     ts_free(place.dir);
     ts_free(in.v);
     ship_end(&b);
+}
+
+static void test_store_bulk__damaged_files_are_refused(void **state)
+{
+    (void)state;
+    refuse_damaged(false);
+}
+
+static void test_store_bulk__threads_refuse_damaged_files(void **state)
+{
+    (void)state;
+    refuse_damaged(true);
 }
 
 /* Write one file with one row into ready/. */
@@ -460,6 +477,7 @@ int main(void)
         cmocka_unit_test(test_store_bulk__a_crash_leaves_all_or_nothing),
         cmocka_unit_test(test_store_bulk__an_error_changes_nothing),
         cmocka_unit_test(test_store_bulk__damaged_files_are_refused),
+        cmocka_unit_test(test_store_bulk__threads_refuse_damaged_files),
         cmocka_unit_test(test_store_bulk__what_no_put_makes_is_refused),
         cmocka_unit_test(test_store_bulk__the_remote_store_gets_it),
         cmocka_unit_test(test_store_bulk__a_folder_keeps_series_until_it_expires),

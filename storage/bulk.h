@@ -114,6 +114,10 @@ int sto_bulk_writer_run(struct sto_bulk_writer *w, struct sto_bulk_chunk *chunks
 /** Merge all runs into the files of DIR/bulk/ID/ready, cut along windows of time, and remove the runs. No run may be added
  * afterwards. After an error call it again, or open the folder again: what is finished is not repeated. */
 int sto_bulk_writer_finish(struct sto_bulk_writer *w, struct sto_bulk_sum *out_sum, struct ts_error *err);
+/** The note of the last run of a staging folder, whoever writes into it; appended to out_note. 1; 0: there is none; TS_ECORRUPT, TS_EVERSION, errors of
+ * reading. */
+int sto_bulk_note_read(const struct ts_fs *fs, const char *dir, struct ts_buf *out_note,
+                       struct ts_error *err);
 /** Does the folder say that the last run was written, so that only merging is left? */
 bool sto_bulk_writer_is_merging(const struct sto_bulk_writer *w);
 /** Points of all runs, and those that sto_bulk_writer_finish has merged so far. Any thread. */

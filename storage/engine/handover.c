@@ -46,7 +46,7 @@ int sto_handover_done_read(const struct ts_fs *fs, const char *staging, struct s
     if (rc == 0 && good)
         *out = (struct sto_bulk_sum){(uint64_t)v[0], (uint64_t)v[1], (uint64_t)v[2]};
     if (rc == 0 && !good)
-        rc = ts_error_set(&why, TS_ECORRUPT, "%s is damaged: remove it, and the folder that it is in", path);
+        rc = ts_error_set(&why, TS_EEXIST, "%s is damaged: remove it, and the folder that it is in", path);
     ts_free(text);
     ts_free(path);
     if (rc < 0 && rc != TS_ENOTFOUND && err)

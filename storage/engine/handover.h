@@ -62,7 +62,7 @@ int sto_engine_hand_over_settle(struct sto_engine *e, const char *id, struct ts_
 int sto_handover__settle(struct sto_engine *e, struct ts_error *err);
 
 #define STO_HANDOVER_DONE "DONE" /* in a staging folder: its files are part of the store */
-/** Read DIR/DONE of a staging folder. 1; 0: there is none; TS_ECORRUPT; errors of reading. */
+/** Read DIR/DONE of a staging folder. 1; 0: there is none; TS_EEXIST: it is damaged, or not the store's; errors of reading. */
 int sto_handover_done_read(const struct ts_fs *fs, const char *staging, struct sto_bulk_sum *out,
                            struct ts_error *err);
 

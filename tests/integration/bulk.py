@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -217,6 +218,12 @@ def refused():
             status, body = ask(d, "POST", "/api/admin/bulk" + url)
             check(status == 400 and "DONE" in body and "not a regular file" in body, "a pipe: %d %s" % (status, body))
         os.unlink(place["dir"] + "/DONE")
+        with open(place["dir"] + "/DONE", "w") as f:
+            f.write("all of it\n")
+        for url in ("?id=00000000000000aa", "/take?id=00000000000000aa&files=1&points=1"):
+            status, body = ask(d, "POST", "/api/admin/bulk" + url)
+            check(status == 409 and "DONE is damaged" in body, "no DONE of the store: %d %s" % (status, body))
+        os.unlink(place["dir"] + "/DONE")
         status, body = ask(d, "POST", "/api/admin/bulk/take?id=00000000000000aa&files=1&points=1")
         check(status == 400 and "not a regular file" in body, "a pipe: %d %s" % (status, body))
         status, body = ask(d, "POST", "/api/admin/bulk/names?id=00000000000000aa", b"m.x host=a\nm.y\nm z=%zz bad=\nm.x host=a\n")
@@ -227,6 +234,7 @@ def refused():
     with Daemon(max_series=5) as d:
         f = write("many", ["put m.many %d 1 host=h%d\n" % (T0 + i, i % 10) for i in range(1000)])
         p = bulk(d, [f], check_code=1)
+        check(": their series is not stored" in p.stdout and "other reasons" not in p.stdout, p.stdout)
         check("too many series" in p.stdout and "500 lines were refused" in p.stdout and len(export(d)) == 500, p.stdout)
 
 
@@ -270,7 +278,42 @@ def given_up():
         check(p.returncode == 0 and "there is no bulk load" in p.stdout, "a stopped folder: " + p.stdout)
 
 
-CASES = (same_as_live, formats_and_folder, none_or_all, killed, continues, given_up, refused)
+def interrupted(p):
+    """Ctrl-C; returns what the import says."""
+    p.send_signal(signal.SIGINT)
+    out, _ = p.communicate("put m.late %d 1 host=a\n" % T0 if p.stdin else None, timeout=60)
+    check(p.returncode == 1 and "points/s" not in out, "%d %s" % (p.returncode, out))
+    return out
+
+
+def says_what_is_left():
+    """Ctrl-C: what is kept, and whether the same command continues. A file that has changed since: where the sorted files of before are."""
+    lines = ["put m.left %d %d host=h%d\n" % (T0 + i, i, i % 10) for i in range(150000)]
+    with Daemon() as d:
+        p = subprocess.Popen([binary(), "import", "--bulk", "--bulk-memory", "1M", "--port", str(d.port), "--format", "put", "-"], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        p.stdin.writelines(lines * 10)
+        p.stdin.flush()
+        until("a run is written", lambda: any("run " in open(s).read() for s in glob.glob(d.data + "/bulk/*/STATE")))
+        out = interrupted(p)
+        check("nothing is stored yet; nothing is kept: the same command begins again" in out and not staging(d), "a pipe: " + out)
+        big = write("left.put", lines)
+        with open(big, "a") as f:
+            f.writelines("put m.left %d %d host=z\n" % (T0 + i, i) for i in range(3000000))
+        p = subprocess.Popen([binary(), "import", "--bulk", "--bulk-memory", "1M", "--port", str(d.port), big], stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True)
+        until("a run is written", lambda: any("run " in open(s).read() for s in glob.glob(d.data + "/bulk/*/STATE")))
+        out = interrupted(p)
+        kept = re.search(r"nothing is stored yet; ([0-9,]+) points are sorted in (\S+): the same command continues", out)
+        check(kept and staging(d) == [kept[2]], "a file: " + out)
+        os.truncate(big, sum(map(len, lines)))
+        p = bulk(d, [big], check_code=0)
+        check("has left" in p.stdout and kept[2] in p.stdout and "tsd import --bulk --cancel " + os.path.basename(kept[2]) in p.stdout and "continuing" not in
+              p.stdout, "a file that has changed: " + p.stdout)
+        check(len(export(d)) == 150000, "all of the changed file")
+
+
+CASES = (same_as_live, formats_and_folder, none_or_all, killed, continues, says_what_is_left, given_up, refused)
 for case in CASES:
     if len(sys.argv) < 2 or case.__name__ in sys.argv[1:]:
         case()

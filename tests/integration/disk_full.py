@@ -16,7 +16,7 @@ import time
 import urllib.error
 import urllib.request
 
-from tsdtest import Daemon
+from tsdtest import Daemon, binary
 
 BASE = 1700000000
 
@@ -229,7 +229,33 @@ def background_full(disk, daemon, n):
     return n
 
 
+def imported(*more):
+    """An import into a disk that is too small: how it ends, and that the same command goes on when there is room."""
+    disk = Disk(32 << 20)
+    try:
+        os.mkdir(disk.dir + "/data")
+        with Daemon(workers=2, data=disk.dir + "/data/store", reserve_bytes=0) as daemon:
+            lines = disk.dir + "/lines"
+            with open(lines, "w") as f:
+                f.writelines("full.import %d %r h=%d\n" % (BASE + k // 7, value(k), k % 7) for k in range(400000))
+            disk.fill(1 << 20)
+            argv = [binary(), "import", "--port", str(daemon.port), *more, lines]
+            p = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+            if p.returncode != 1 or "free space" not in p.stdout or "full" not in p.stdout.replace("tsd-full", "").replace("full.import", "") and "No space left on device" not in p.stdout:
+                fail("import %s: %d %s" % (more, p.returncode, p.stdout))
+            if "No s\n" in p.stdout or p.stdout.count("refused") > 2:
+                fail("import %s: cut off, or lines are blamed: %s" % (more, p.stdout))
+            disk.make_room()
+            p = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+            if p.returncode != 0 or "400,000 points in" not in p.stdout:
+                fail("import %s again: %d %s" % (more, p.returncode, p.stdout))
+    finally:
+        disk.close()
+
+
 def main():
+    imported()
+    imported("--bulk", "--bulk-memory", "4M")
     disk = Disk(24 << 20)
     try:
         daemon = Daemon(workers=2, data=disk.dir + "/data", memstore_bytes="1M", reserve_bytes=0,

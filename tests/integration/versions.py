@@ -2,10 +2,11 @@
 """Versions of a running daemon: queries as of a time answer what was answered at that time, through rewrites, deletes, flushes, merges, kills and a rename.
 Everything that is written is kept in a model with the moment of its writing."""
 import random
+import subprocess
 import time
 
 from metakit import ask, check, end, holds
-from tsdtest import Daemon
+from tsdtest import Daemon, binary
 
 BASE = (int(time.time()) // 86400 - 3) * 86400
 N = 4  # versions kept
@@ -115,6 +116,10 @@ def before_it_began(d):
     status, answer = ask(d, "PUT", "/api/series?start=%d&end=%d&series=stats.old" % (BASE, BASE + 9), [])
     check("nothing is replaced", status, 400)
     holds("since it would leave no versions", "keeps versions" in str(answer), answer)
+    p = subprocess.run([binary(), "replace", "--series", "stats.old", "--from", str(BASE), "--to", str(BASE + 9), "--port", str(d.port), "-"],
+                       input="stats.old %d 1 country=nz\n" % BASE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    check("nor by the command", p.returncode, 1)
+    holds("and it says which command stores the points", "tsd import without --bulk stores" in p.stdout, p.stdout)
     now = int(time.time() * 1000) + 5
     check("now", read(d, "stats.old", now), (200, {("country=nz", BASE): 7, ("country=nz", BASE + 1): 6, ("country=de", BASE): 8}))
 

@@ -135,13 +135,13 @@ static void import_reason(struct ts_slice reason, char *out, size_t cap)
     out[n] = '\0';
 }
 
-static void import_count_reason(struct tsd_import *im, struct ts_slice reason)
+static void import_count_reason(struct tsd_import *im, uint64_t n, struct ts_slice reason)
 {
-    struct tsd_import_reason r = {.n = 1};
+    struct tsd_import_reason r = {.n = n};
     import_reason(reason, r.text, sizeof r.text);
     for (unsigned i = 0; i < im->n_reasons; i++)
         if (strcmp(im->reasons[i].text, r.text) == 0) {
-            im->reasons[i].n++;
+            im->reasons[i].n += n;
             return;
         }
     if (im->n_reasons < TSD_IMPORT_REASONS)
@@ -185,11 +185,27 @@ void tsd_import_bad(struct tsd_import *im, const char *file, uint64_t line, stru
         memcpy(text, shown.p, reason.n);
     reason.p = text;
     ts_buf_release(&shown);
-    import_count_reason(im, reason);
+    import_count_reason(im, 1, reason);
     if (im->n_bad++ >= im->max_listed)
         return;
     tsd_progress_clear(&im->bar);
     tsd_say("%s:%llu: %.*s", file, (unsigned long long)line, (int)reason.n, reason.p);
+}
+
+void tsd_import_refused(struct tsd_import *im, uint64_t n, struct ts_slice reason)
+{
+    im->n_bad += n;
+    im->is_unlisted = im->is_unlisted || n;
+    if (n)
+        import_count_reason(im, n, reason);
+}
+
+void tsd_import_say_full(const struct ts_error *err)
+{
+    if (err->code == TS_ENOSPC)
+        tsd_say("free space on the disk of the data folder and import the same files again: points that are "
+                "stored "
+                "already stay as they are");
 }
 
 void tsd_import_show(struct tsd_import *im)
@@ -241,11 +257,9 @@ static int import_file(struct tsd_import *im, const struct tsd_import_to *to, vo
     while (rc == 0 && (rc = ts_lines_next(im->lines, &piece, &file_err)) > 0) {
         rc = to->take(sink, name, piece, &line, err);
         if (rc == 0 && tsd_import_interrupted())
-            rc = ts_error_set(err, TS_ECANCELLED, "interrupted in line %llu of %.100s: %s",
+            rc = ts_error_set(err, TS_ECANCELLED, "interrupted in line %llu of %.100s%s",
                               (unsigned long long)line, name,
-                              im->points_to == &tsd_import_bulk
-                                  ? "nothing is stored yet; the same command continues the import"
-                                  : "lines before it may be stored");
+                              im->points_to == &tsd_import_bulk ? "" : ": lines before it may be stored");
         if (rc < 0)
             break;
         tsd_import_show(im);
@@ -276,7 +290,7 @@ static void import_report_reasons(const struct tsd_import *im)
         tsd_say("  %s: other reasons", tsd_count_text(rest, n));
 }
 
-static void import_report(struct tsd_import *im)
+static void import_report(struct tsd_import *im, int rc)
 {
     char points[32], rate[32], bad[32], listed[32];
     double s = tsd_progress_s(&im->bar);
@@ -290,7 +304,7 @@ static void import_report(struct tsd_import *im)
                 tsd_count_text(im->max_listed, listed));
     else if (im->n_bad)
         tsd_say("%s %s refused", bad, were);
-    if (im->n_bad > im->max_listed)
+    if (im->n_bad > im->max_listed || im->is_unlisted)
         import_report_reasons(im);
     if (im->n_missing)
         tsd_say("%s value%s missing, or a text", tsd_count_text(im->n_missing, listed),
@@ -301,6 +315,8 @@ static void import_report(struct tsd_import *im)
     if (im->replaced)
         tsd_say("%s point%s replaced", tsd_count_text(im->n_replaced, listed),
                 im->n_replaced == 1 ? " was" : "s were");
+    if (rc < 0 && im->points_to == &tsd_import_bulk)
+        return; /* nothing is stored, and the sink has said what is kept */
     if (im->points_to == &tsd_import_dry)
         tsd_say("%s point%s would be stored; this was a dry run", points, ts_plural(im->n_points));
     else if (im->replaced ||
@@ -323,9 +339,11 @@ int tsd_import_files(struct tsd_import *im, const struct tsd_import_to *to)
         rc = import_file(im, to, sink, i, &err);
     if (rc == 0)
         rc = to->finish(sink, &err);
+    if (rc < 0 && to->failed)
+        to->failed(sink, &err);
     int close_rc = to->close(sink, &close_err);
     (void)sigaction(SIGINT, &old, NULL);
-    import_report(im);
+    import_report(im, rc);
     if (rc < 0)
         return tsd_fail(&err);
     if (close_rc < 0)

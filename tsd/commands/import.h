@@ -43,6 +43,7 @@ struct tsd_import {
     uint64_t n_missing, n_timeless; /* values that were missing; points that had no time */
     struct tsd_import_reason reasons[TSD_IMPORT_REASONS]; /* of refusals */
     unsigned n_reasons; /* in use; refusals for further ones are not counted apart */
+    bool is_unlisted;   /* some were counted by tsd_import_refused: the report has all reasons */
 };
 
 /* The destination of lines. */
@@ -56,6 +57,8 @@ struct tsd_import_to {
     int (*take)(void *sink, const char *file, struct ts_slice lines, uint64_t *line, struct ts_error *err);
     /* When 0 is returned, everything taken is on disk. */
     int (*finish)(void *sink, struct ts_error *err);
+    /* take or finish has failed, or Ctrl-C came: say in err what is stored or kept, and what to do. Before close. NULL: err says it. */
+    void (*failed)(void *sink, struct ts_error *err);
     /* Release; also after an error. */
     int (*close)(void *sink, struct ts_error *err);
 };
@@ -76,6 +79,10 @@ static inline uint64_t tsd_import_number(const struct tsd_import *im, uint64_t l
 {
     return im->line_of ? im->line_of[line] : line;
 }
+/** Count n refused lines that are not listed, for a reason. n 0: nothing. */
+void tsd_import_refused(struct tsd_import *im, uint64_t n, struct ts_slice reason);
+/** If an import of single points has failed since the disk is full, say how to go on. */
+void tsd_import_say_full(const struct ts_error *err);
 /** Show the progress. */
 void tsd_import_show(struct tsd_import *im);
 /* Options of commands that read files of points. */

@@ -64,6 +64,7 @@ struct bulk_sink {
     uint64_t n_other_bad;      /* refused lines when the file began, and by its format before it */
     uint64_t n_own_bad;        /* of im->n_bad: refused by the parser or the store */
     uint64_t pos_bad;          /* refused lines up to the position */
+    struct tsd_bulk_left left; /* what an import that fails leaves behind */
     bool done;                 /* the files are part of the store */
     int64_t touched_ns;        /* monotonic time when the folder was used */
     struct ts_error gone;      /* somebody has given the bulk load up; code 0 = nobody */
@@ -75,8 +76,8 @@ struct bulk_sink {
 
 static void bulk_note(const struct bulk_sink *s, struct ts_buf *out)
 {
-    ts_buf_printf(out, "input %zu %" PRIu64 " points %" PRIu64 " bad %" PRIu64, s->pos_file, s->pos_lines,
-                  s->im->n_points, s->pos_bad);
+    ts_buf_printf(out, "input %zu %" PRIu64 " points %" PRIu64 " bad %" PRIu64 " command %016" PRIx64,
+                  s->pos_file, s->pos_lines, s->im->n_points, s->pos_bad, s->left.command);
 }
 
 static int bulk_resume(struct bulk_sink *s, struct ts_slice note, struct ts_error *err)
@@ -91,8 +92,9 @@ static int bulk_resume(struct bulk_sink *s, struct ts_slice note, struct ts_erro
                                 s->place.dir);
     s->resume_file = s->pos_file = (size_t)v[0];
     s->resume_lines = s->pos_lines = (uint64_t)v[1];
-    s->im->n_points = (uint64_t)v[2];
-    s->im->n_bad = s->n_own_bad = s->pos_bad = (uint64_t)v[3];
+    s->im->n_points = s->left.n_kept = (uint64_t)v[2];
+    s->n_own_bad = s->pos_bad = (uint64_t)v[3];
+    tsd_import_refused(s->im, s->pos_bad, TS_SLICE_LIT("refused before the import was interrupted"));
     char n[32];
     tsd_say("continuing an import that was interrupted: %s point%s sorted already",
             tsd_count_text(s->im->n_points, n), s->im->n_points == 1 ? " is" : "s are");
@@ -221,14 +223,17 @@ static uint64_t bulk_drop_summarised(struct bulk_sink *s, struct sto_bulk_chunk 
 /* Points of refused series, and of hours that have summaries, are no points, but refused lines. */
 static void bulk_count_refused(struct bulk_sink *s)
 {
-    uint64_t n = 0;
+    uint64_t n_expired = 0, n = 0;
     for (size_t c = 0; c < s->n_chunks; c++) {
-        n += bulk_drop_summarised(s, &s->chunks[c]);
+        n_expired += bulk_drop_summarised(s, &s->chunks[c]);
         for (size_t i = 0; s->n_refused && i < s->chunks[c].n; i++)
             n += s->ids[s->chunks[c].points[i].series].metric == 0;
     }
+    tsd_import_refused(s->im, n_expired,
+                       TS_SLICE_LIT("points have expired, and summaries are in their place"));
+    tsd_import_refused(s->im, n, TS_SLICE_LIT("their series is not stored"));
+    n += n_expired;
     s->im->n_points -= n;
-    s->im->n_bad += n;
     s->n_own_bad += n;
     s->pos_bad += n;
 }
@@ -247,6 +252,8 @@ static int bulk_end_run(struct bulk_sink *s, struct ts_error *err)
     bulk_note(s, &note);
     int rc = sto_bulk_writer_run(s->writer, s->chunks, s->n_chunks, s->ids, s->n_ids, ts_buf_get(&note), err);
     ts_buf_release(&note);
+    if (rc == 0)
+        s->left.n_kept = s->im->n_points;
     s->n_chunks = 0;
     s->n_run = 0;
     return bulk_explain(s, rc, err);
@@ -425,6 +432,15 @@ static int bulk_finish(void *sink, struct ts_error *err)
     return tsd_bulk_store_end(&s->store, &ended, err);
 }
 
+static void bulk_failed(void *sink, struct ts_error *err)
+{
+    struct bulk_sink *s = sink;
+    s->left.dir = s->place.dir;
+    s->left.replaces = tsd_bulk_store_replaces(&s->store);
+    if (!s->done && !s->gone.code && (err->code == TS_ECANCELLED || err->code == TS_ENOSPC))
+        tsd_bulk_explain_end(&s->store, &s->left, err);
+}
+
 /* --- opening and closing --- */
 
 /* The scratch catalog, its files and its folder. */
@@ -514,7 +530,7 @@ static int bulk_begin(struct bulk_sink *s, struct ts_error *err)
     long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
     unsigned n = n_cores < 1 ? 1 : n_cores > 64 ? 64 : (unsigned)n_cores;
     TS_TRY(bulk_memory(s->im->args, &memory, err));
-    TS_TRY(tsd_bulk_identify(s->im->args, s->store.id, err));
+    TS_TRY(tsd_bulk_identify(s->im->args, s->store.id, &s->left.command, err));
     TS_TRY(tsd_bulk_store_open(&s->store, TSD_LOCAL_CREATE, err));
     TS_TRY(tsd_bulk_store_begin(&s->store, &s->place, err));
     s->touched_ns = ts_clock_mono_ns();
@@ -526,6 +542,9 @@ static int bulk_begin(struct bulk_sink *s, struct ts_error *err)
     }
     s->pool = ts_pool_new_nice(n, "tsd-import", BULK_NICE);
     TS_TRY(bulk_open_folder(s, memory, err));
+    s->left.dir = s->place.dir;
+    if (!s->left.n_kept)
+        tsd_bulk_tell_others(&s->store, &s->left);
     s->n_ring = 2 * n + 2;
     s->ring = ts_xcalloc(s->n_ring, sizeof *s->ring);
     s->max_run = memory / 4 * 3 / BULK_POINT_BYTES;
@@ -557,4 +576,5 @@ const struct tsd_import_to tsd_import_bulk = {.open = bulk_open,
                                               .begin_file = bulk_begin_file,
                                               .take = bulk_take,
                                               .finish = bulk_finish,
+                                              .failed = bulk_failed,
                                               .close = bulk_close};

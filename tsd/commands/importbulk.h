@@ -73,8 +73,10 @@ void tsd_bulk_block_release(struct tsd_bulk_block *b);
 
 /* --- importbulk_id.c --- */
 
-/** The id of a bulk load: the same command with the same files gets the same one; what can't be read again gets one of its own. TS_EIO. */
-int tsd_bulk_identify(const struct tsd_args *args, char out_id[STO_BULK_ID_CHARS + 1], struct ts_error *err);
+/** The id of a bulk load: the same command with the same files gets the same one; what can't be read again gets one of its own. TS_EIO.
+ * *out_command: a number of the command and the paths of its files, which stays if the files change; 0: they cannot be read again. */
+int tsd_bulk_identify(const struct tsd_args *args, char out_id[STO_BULK_ID_CHARS + 1], uint64_t *out_command,
+                      struct ts_error *err);
 
 /* --- importbulk_store.c: the store that gets the files --- */
 
@@ -106,6 +108,21 @@ int tsd_bulk_store_end(struct tsd_bulk_store *s, struct sto_bulk_ended *out, str
 /** As sto_bulk_list. */
 int tsd_bulk_store_list(struct tsd_bulk_store *s, struct sto_bulk_load out[STO_BULK_MAX], size_t *out_n,
                         struct ts_error *err);
+
+/* --- importbulk_left.c: what is left of an import that has not ended --- */
+
+/* How far an import has come. */
+struct tsd_bulk_left {
+    uint64_t n_kept;  /* points that are sorted and on disk */
+    bool replaces;    /* it is tsd replace */
+    const char *dir;  /* its folder; borrowed */
+    uint64_t command; /* of tsd_bulk_identify */
+};
+
+/** Say what is kept after err, and how to go on; remove the folder after Ctrl-C if nothing in it can be used again. */
+void tsd_bulk_explain_end(struct tsd_bulk_store *s, const struct tsd_bulk_left *left, struct ts_error *err);
+/** Say that there are folders of the same command whose files have changed since, and how to remove them. */
+void tsd_bulk_tell_others(struct tsd_bulk_store *s, const struct tsd_bulk_left *left);
 
 /* --- importbulk_list.c: for the operator --- */
 

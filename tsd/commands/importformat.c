@@ -233,6 +233,13 @@ static int format_finish(void *sink, struct ts_error *err)
     return s->to->finish(s->points, err);
 }
 
+static void format_failed(void *sink, struct ts_error *err)
+{
+    struct format_sink *s = sink;
+    if (s->to->failed)
+        s->to->failed(s->points, err);
+}
+
 static int format_close(void *sink, struct ts_error *err)
 {
     struct format_sink *s = sink;
@@ -246,6 +253,7 @@ const struct tsd_import_to tsd_import_format = {.open = format_open,
                                                 .begin_file = format_begin_file,
                                                 .take = format_take,
                                                 .finish = format_finish,
+                                                .failed = format_failed,
                                                 .close = format_close};
 
 /* --- options --- */

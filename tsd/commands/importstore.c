@@ -121,6 +121,16 @@ static int store_finish(void *sink, struct ts_error *err)
     return sto_flush(s->store, STO_LEVEL_FILES, err);
 }
 
+static void store_failed(void *sink, struct ts_error *err)
+{
+    struct store_sink *s = sink;
+    int code = err->code;
+    if (sto_store_refusing(s->store) && strstr(err->text, "disk is full"))
+        err->code = TS_ENOSPC;
+    tsd_import_say_full(err);
+    err->code = code;
+}
+
 static int store_close(void *sink, struct ts_error *err)
 {
     struct store_sink *s = sink;
@@ -131,5 +141,8 @@ static int store_close(void *sink, struct ts_error *err)
     return rc;
 }
 
-const struct tsd_import_to tsd_import_store = {
-    .open = store_open, .take = store_take, .finish = store_finish, .close = store_close};
+const struct tsd_import_to tsd_import_store = {.open = store_open,
+                                               .take = store_take,
+                                               .finish = store_finish,
+                                               .failed = store_failed,
+                                               .close = store_close};

@@ -90,6 +90,13 @@ static int tcp_probe_answer(struct tcp_sink *s, bool *out_bad, struct ts_buf *re
     }
 }
 
+/* Is a refusal that of a daemon whose disk is full? It is no fault of the line. */
+static bool tcp_is_full(struct ts_slice why)
+{
+    static const char words[] = "the disk is full";
+    return memmem(why.p, why.n, words, sizeof words - 1) != NULL;
+}
+
 /* The n lines of text, number `at` of the block first: list those the daemon refuses. */
 static int tcp_probe_lines(struct tcp_sink *s, const struct tcp_block *b, uint32_t at, uint32_t n,
                            struct ts_slice text, struct ts_error *err)
@@ -116,7 +123,10 @@ static int tcp_probe_lines(struct tcp_sink *s, const struct tcp_block *b, uint32
     for (uint32_t i = 0; rc == 0 && bad && i < n; i++) {
         bool this_bad;
         rc = tcp_probe_answer(s, &this_bad, &reason, err);
-        if (rc == 0 && this_bad)
+        if (rc == 0 && this_bad && tcp_is_full(ts_buf_get(&reason)))
+            rc = ts_error_set(err, TS_ENOSPC, "the daemon could not store the points: %.*s",
+                              TS_SHOWN(ts_buf_get(&reason), TS_ERROR_TEXT_BYTES));
+        else if (rc == 0 && this_bad)
             tsd_import_bad(s->im, b->file, b->first + b->line_of[at + i], ts_buf_get(&reason));
     }
     ts_buf_release(&ask);
@@ -161,8 +171,9 @@ static int tcp_again(struct tcp_sink *s, const struct tcp_block *b, struct ts_er
 
 static int tcp_sync_error(struct ts_slice line, struct ts_error *err)
 {
-    return ts_error_set(err, TS_EBACKEND, "the daemon could not store the points: %.*s",
-                        (int)(line.n > 160 ? 160 : line.n) - 12, line.p + 12);
+    struct ts_slice why = {line.p + 12, line.n - 12};
+    return ts_error_set(err, tcp_is_full(why) ? TS_ENOSPC : TS_EBACKEND,
+                        "the daemon could not store the points: %.*s", TS_SHOWN(why, TS_ERROR_TEXT_BYTES));
 }
 
 /* What was sent again is on disk. */
@@ -385,6 +396,12 @@ static int tcp_finish(void *sink, struct ts_error *err)
     return tcp_work(s, 0, true, err);
 }
 
+static void tcp_failed(void *sink, struct ts_error *err)
+{
+    (void)sink;
+    tsd_import_say_full(err);
+}
+
 static int tcp_close(void *sink, struct ts_error *err)
 {
     struct tcp_sink *s = sink;
@@ -426,4 +443,4 @@ static int tcp_open(struct tsd_import *im, void **out_sink, struct ts_error *err
 }
 
 const struct tsd_import_to tsd_import_tcp = {
-    .open = tcp_open, .take = tcp_take, .finish = tcp_finish, .close = tcp_close};
+    .open = tcp_open, .take = tcp_take, .finish = tcp_finish, .failed = tcp_failed, .close = tcp_close};

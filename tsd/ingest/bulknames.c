@@ -76,8 +76,8 @@ static int check_versions(struct names *n, struct ts_slice metric)
     sto_versioned_find(n->st, metric, &v);
     if (!v.n)
         return 0;
-    ts_buf_str(&n->msg,
-               "this metric keeps versions, which a bulk load would go past: import it without --bulk");
+    ts_buf_str(&n->msg, "this metric keeps versions, which sorted files would go past: tsd import without "
+                        "--bulk stores its points");
     return TS_EINVAL;
 }
 

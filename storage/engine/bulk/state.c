@@ -13,6 +13,7 @@
 #include "base/cut.h"
 #include "base/hash.h"
 #include "base/num.h"
+#include "storage/bulk.h"
 
 #define FIRST_LINE      "tsd bulk 1"
 #define STATE_MAX_BYTES ((size_t)256 << 20) /* tens of thousands of runs of hundreds of files each */
@@ -144,6 +145,17 @@ int sto_bulk_state_read(const struct ts_fs *fs, const char *dir, struct sto_bulk
     if (err)
         *err = why;
     return rc;
+}
+
+int sto_bulk_note_read(const struct ts_fs *fs, const char *dir, struct ts_buf *out_note, struct ts_error *err)
+{
+    struct sto_bulk_state s;
+    int rc = sto_bulk_state_read(fs, dir, &s, err);
+    bool found = rc == 1 && s.note;
+    if (found)
+        ts_buf_str(out_note, s.note);
+    sto_bulk_state_release(&s);
+    return rc < 0 ? rc : found;
 }
 
 /* --- writing --- */

@@ -29,7 +29,10 @@ STATUS = {
     "windows": [{"start": 1793577600000, "end": 1793664000000, "files": 2, "bytes": 1 << 20, "points": 99}],
     "times": {"flush": {"count": 5, "p50": 1, "p99": 20, "max": 21}},
     "queries": {"running": [{"id": 7, "text": "sum:web.hits", "client": "127.0.0.1:9", "ms": 1500}],
-                "slow": [{"text": "ä" * 100, "client": "127.0.0.1:8", "ms": 250}, {"text": "a quick one", "client": "127.0.0.1:8", "ms": 9}]},
+                "slow": [{"text": "ä" * 100, "client": "127.0.0.1:8", "ms": 250}, {"text": "a quick one", "client": "127.0.0.1:8", "ms": 9},
+                         {"text": json.dumps({"start": "2026/11/01", "end": None, "queries": [
+                             {"aggregator": "sum", "metric": "web.hits", "downsample": "1h-avg", "rate": True, "filters": [{"tagk": "domain", "filter": "*"}, {"tagk": "host", "filter": "a"}]},
+                             {"aggregator": "max", "metric": None, "downsample": None, "rate": False, "filters": []}]}), "client": "127.0.0.1:7", "ms": 240}]},
     "connections": {"open": 3, "max": 1000}, "senders": [{"address": "192.0.2.9", "connections": 2, "points": 4321}], "remote": {"kind": "hbase", "state": "no_ids", "reachable": False, "backlog_points": 12, "backlog_bytes": 2048, "refused_rows": 4, "refused_deletes": 1},
     "config": [{"key": "port", "value": "4243", "default": "4242", "changed": True}, {"key": "bind", "value": "x", "default": "x", "changed": False}]}
 
@@ -172,6 +175,7 @@ def known_figures(port):
         holds("status has " + part, part in out, out + err)
     holds("an account without a limit", re.search(r"merges +1\.0 GiB +-$", out, re.M), out)
     holds("the text of a slow query is cut between characters", re.search(r"127\.0\.0\.1:8 +ä{36}\.\.\. +250$", out, re.M) and "a quick one" not in out, out)
+    holds("a query is shown as addresses have it", "127.0.0.1:7  sum:1h-avg:rate:web.hits{domain=*,host=a}, max:tsuids, 2026/11/01 to now" in out, out)
     holds("keys with their defaults are not shown", "bind" not in out, out)
     holds("no escape sequences in a pipe", "\033" not in out, out)
     check("JSON is the daemon's", json.loads(run("status", "-f", "json", *port)[1]), STATUS)

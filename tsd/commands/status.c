@@ -311,15 +311,59 @@ static json_t *status_changed(const json_t *config)
     return list;
 }
 
-/* Queries that took a noticeable time; the caller owns the list. */
-static json_t *status_slow(const json_t *queries)
+/* "sum:1h-avg:web.hits{domain=*}", as addresses have it. */
+static void status_sub(const json_t *sub, struct ts_buf *out)
+{
+    const char *agg = json_string_value(json_object_get(sub, "aggregator"));
+    const char *ds = json_string_value(json_object_get(sub, "downsample"));
+    const char *metric = json_string_value(json_object_get(sub, "metric"));
+    const json_t *filters = json_object_get(sub, "filters"), *filter;
+    size_t i;
+    ts_buf_printf(out, "%s:%s%s%s%s", agg ? agg : "", ds ? ds : "", ds ? ":" : "",
+                  json_is_true(json_object_get(sub, "rate")) ? "rate:" : "", metric ? metric : "tsuids");
+    json_array_foreach(filters, i, filter)
+    {
+        const char *key = json_string_value(json_object_get(filter, "tagk"));
+        const char *value = json_string_value(json_object_get(filter, "filter"));
+        ts_buf_printf(out, "%s%s=%s", i ? "," : "{", key ? key : "", value ? value : "");
+    }
+    ts_buf_str(out, i ? "}" : "");
+}
+
+/* What a query asks for and its range, in the place of its JSON; another text stays. */
+static void status_words(json_t *query)
+{
+    const char *text = json_string_value(json_object_get(query, "text"));
+    json_t *root = text ? json_loads(text, 0, NULL) : NULL;
+    const json_t *subs = json_object_get(root, "queries"), *sub;
+    const char *start = json_string_value(json_object_get(root, "start"));
+    const char *end = json_string_value(json_object_get(root, "end"));
+    struct ts_buf words;
+    size_t i;
+    ts_buf_init(&words, 0);
+    json_array_foreach(subs, i, sub)
+    {
+        ts_buf_str(&words, i ? ", " : "");
+        status_sub(sub, &words);
+    }
+    ts_buf_printf(&words, ", %s to %s", start ? start : "?", end ? end : "now");
+    if (i)
+        (void)json_object_set_new(query, "text", json_stringn(words.p, words.n));
+    ts_buf_release(&words);
+    json_decref(root);
+}
+
+json_t *tsd_status_queries(const json_t *queries, double least_ms)
 {
     json_t *list = json_array(), *query;
     size_t i;
     json_array_foreach(queries, i, query)
     {
-        if (tsd_status_num(query, "ms", 0) >= STATUS_SLOW_MS)
-            (void)json_array_append(list, query);
+        if (tsd_status_num(query, "ms", 0) < least_ms)
+            continue;
+        json_t *copy = json_copy(query);
+        status_words(copy);
+        (void)json_array_append_new(list, copy);
     }
     return list;
 }
@@ -370,7 +414,8 @@ static void status_text(const json_t *root, struct ts_buf *out)
 {
     json_t *times = status_named(json_object_get(root, "times"));
     json_t *changed = status_changed(json_object_get(root, "config"));
-    json_t *slow = status_slow(tsd_status_at(root, "queries.slow"));
+    json_t *running = tsd_status_queries(tsd_status_at(root, "queries.running"), 0);
+    json_t *slow = tsd_status_queries(tsd_status_at(root, "queries.slow"), STATUS_SLOW_MS);
     tsd_status_head(root, out);
     const json_t *remote = json_object_get(root, "remote");
     if (json_is_object(remote)) {
@@ -379,8 +424,7 @@ static void status_text(const json_t *root, struct ts_buf *out)
     status_rebalance(root, out);
     tsd_status_list(json_object_get(root, "refused"), "Refused", "reason,example,when,count", 2,
                     STATUS_MAX_LINES, out);
-    tsd_status_list(tsd_status_at(root, "queries.running"), "Running queries", "id,client,text,ms", 3,
-                    STATUS_MAX_LINES, out);
+    tsd_status_list(running, "Running queries", "id,client,text,ms", 3, STATUS_MAX_LINES, out);
     tsd_status_list(slow, "Slowest of the last queries", "client,text,ms", 2, STATUS_MAX_LINES, out);
     tsd_status_list(json_object_get(root, "memory"), "Memory", "account,used,limit", 1, STATUS_MAX_LINES,
                     out);
@@ -393,6 +437,7 @@ static void status_text(const json_t *root, struct ts_buf *out)
                     out);
     json_decref(times);
     json_decref(changed);
+    json_decref(running);
     json_decref(slow);
 }
 

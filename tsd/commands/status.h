@@ -35,6 +35,9 @@ void tsd_status_head(const json_t *root, struct ts_buf *out);
 void tsd_status_list(const json_t *list, const char *heading, const char *columns, size_t n_keys, size_t max,
                      struct ts_buf *out);
 
+/** Queries of a status that took least_ms or longer, with what they ask for as addresses have it in the place of their JSON; the caller owns the list. */
+json_t *tsd_status_queries(const json_t *queries, double least_ms);
+
 /* A request for metrics. */
 struct tsd_metrics_request {
     const char *pattern; /* part of a name, or a pattern with * and ?; NULL = all */

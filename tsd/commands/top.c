@@ -165,8 +165,9 @@ static int top_view(struct top_run *r, struct ts_buf *out, struct ts_error *err)
             0) /* names alone say nothing of who is busy */
             tsd_status_list(list, "Metrics written last", "metric,points_per_s,series,points,last", 1,
                             r->lines, out);
-        tsd_status_list(tsd_status_at(status, "queries.running"), "Running queries", "id,client,text,ms", 3,
-                        r->lines, out);
+        json_t *running = tsd_status_queries(tsd_status_at(status, "queries.running"), 0);
+        tsd_status_list(running, "Running queries", "id,client,text,ms", 3, r->lines, out);
+        json_decref(running);
         r->last = now;
         json_decref(r->last_metrics);
         r->last_metrics = json_incref(metrics);

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/time.h"
+#include "query/left_out.h"
 #include "storage/store.h"
 
 #include <stdatomic.h>
@@ -311,6 +312,7 @@ struct qry_limit {
     _Atomic uint64_t n_looks; /* how often the run checked its limits */
     bool allow_partial;       /* where the remote store fails, the run continues with what is here */
     _Atomic unsigned completeness; /* enum qry_completeness, set by the run; see qry_limit_commit */
+    struct qry_left_out left_out;  /* what has expired and did not fit, so far */
     uint64_t cancel_at_look;       /* for tests: the run is cancelled at this check; 0 = never */
     struct qry_stats *stats;       /* the run fills it; may be NULL */
 };

@@ -17,9 +17,10 @@ struct reader {
     const struct sto_aged_bounds *at; /* of what is read of it */
     int64_t
         hidden_to_ms; /* end of the last row of a day that could not be used; STO_MIN_TS_MS: there is none */
-    struct sto_day day; /* the last one that was looked at; {0} = none */
-    bool day_is_whole;  /* may it be added as a whole? */
-    bool begun;         /* r->begin was called for the present series */
+    struct sto_day day;            /* the last one that was looked at; {0} = none */
+    bool day_is_whole;             /* may it be added as a whole? */
+    bool begun;                    /* r->begin was called for the present series */
+    struct qry_left_out_part left; /* of the present series */
     struct qry_reader_count count;
     struct sto_cells cells; /* points in place of a summary; owned */
 };
@@ -133,15 +134,41 @@ static int pass_summary(struct reader *rd, int32_t hour, const struct sto_aged *
 
 /* --- rows of a series --- */
 
+/* The rows of some hours are not used. */
+static void leave_out(struct reader *rd, int64_t from, int64_t to, uint64_t *n)
+{
+    struct qry_left_out_part *left = &rd->left;
+    int64_t from_ms = from * TS_HOUR_MS, to_ms = to * TS_HOUR_MS;
+    if (to_ms <= rd->r->asked_from_ms || from_ms >= rd->r->asked_to_ms)
+        return; /* read for a bucket that begins before the range of the query, or ends after it */
+    bool first = !left->n_days && !left->n_hours;
+    left->from_ms = first || from_ms < left->from_ms ? from_ms : left->from_ms;
+    left->to_ms = first || to_ms > left->to_ms ? to_ms : left->to_ms;
+    ++*n;
+}
+
+/* May an hour be used? If it could be in another query, it is counted as left out; what has expired for good, or with a day that was counted, is not. */
+static bool is_hour_usable(struct reader *rd, int32_t hour)
+{
+    if (is_usable(rd, hour))
+        return true;
+    int64_t day_ms = rd->day.from * TS_HOUR_MS;
+    if (hour * TS_HOUR_MS >= rd->at->hours_from_ms ||
+        (day_ms >= rd->at->days_from_ms && day_ms >= rd->hidden_to_ms))
+        leave_out(rd, hour, (int64_t)hour + 1, &rd->left.n_hours);
+    return false;
+}
+
 /* May a row be used? */
 static bool is_row_usable(struct reader *rd, enum qry_aged_kind kind, int32_t hour, const struct sto_aged *a)
 {
     int64_t to = (int64_t)hour + sto_aged_hours(a);
     if (kind == QRY_AGED_HOURS)
-        return is_usable(rd, hour);
+        return is_hour_usable(rd, hour);
     if (is_one(rd->r, hour, to))
         return true;
     rd->hidden_to_ms = to * TS_HOUR_MS;
+    leave_out(rd, hour, to, a->n_hours ? &rd->left.n_days : &rd->left.n_hours);
     return false;
 }
 
@@ -163,7 +190,7 @@ static int read_points(struct reader *rd, enum qry_aged_kind kind, struct ts_err
     struct sto_row row;
     int rc;
     while ((rc = qry_aged_batch_next(&rd->batch, kind, rd->i, &row, err)) == 1)
-        if (kind == QRY_AGED_LIVE || row.run || is_usable(rd, row.key.hour))
+        if (kind == QRY_AGED_LIVE || row.run || is_hour_usable(rd, row.key.hour))
             TS_TRY(pass(rd, &row, err));
     return rc;
 }
@@ -173,6 +200,7 @@ static int read_series(struct reader *rd, struct ts_error *err)
     struct qry_reading *r = rd->r;
     const struct qry_aged_series *s = &rd->batch.of[rd->i];
     rd->begun = false;
+    rd->left = (struct qry_left_out_part){0};
     rd->hidden_to_ms = STO_MIN_TS_MS;
     rd->at = &s->hours;
     TS_TRY(read_summaries(rd, QRY_AGED_DAYS, err));
@@ -180,6 +208,8 @@ static int read_series(struct reader *rd, struct ts_error *err)
     rd->at = &s->points;
     TS_TRY(read_points(rd, QRY_AGED_EXPIRED, err));
     TS_TRY(read_points(rd, QRY_AGED_LIVE, err));
+    if (r->budget->limit)
+        qry_left_out_add(&r->budget->limit->left_out, &rd->left);
     return rd->begun && r->end ? r->end(r->arg, rd->batch.first + rd->i, err) : 0;
 }
 

@@ -447,8 +447,8 @@ int qry_plan_whole_hours(struct qry_plan *p, size_t *out_n, struct ts_error *err
     return 0;
 }
 
-/* Determine the hours of the scan that summaries may answer. */
-static int hours_of_buckets(struct qry_plan *p, struct ts_error *err)
+/* Determine the hours of the scan that summaries may answer. Also if there are none, aged.c counts what has expired. */
+static int hours_of_buckets(struct sto_snap *snap, struct qry_plan *p, struct ts_error *err)
 {
     const struct qry_downsample *ds = &p->sub->downsample;
     size_t n = 0;
@@ -456,7 +456,7 @@ static int hours_of_buckets(struct qry_plan *p, struct ts_error *err)
         TS_TRY(qry_plan_whole_hours(p, &n, err));
     if (n)
         qry_grid_whole_hours(&p->grid, sto_hour(p->scan_from_ms), n, p->whole_hours);
-    if (n && !memchr(p->whole_hours, 1, n))
+    if (n && !memchr(p->whole_hours, 1, n) && !sto_snap_ages(snap))
         p->whole_hours = NULL;
     return qry_plan_days_of_buckets(p, err);
 }
@@ -483,7 +483,7 @@ int qry_plan_range(struct sto_snap *snap, struct qry_plan *p, struct ts_error *e
         }
         TS_TRY(qry_grid_make(ds, p->spec->tz, p->spec->start_ms, p->spec->end_ms, from, to, p->arena,
                              &p->grid, err));
-        TS_TRY(hours_of_buckets(p, err));
+        TS_TRY(hours_of_buckets(snap, p, err));
     }
     return qry_plan_cut(
         p, ds->on && ds->fn->bucket_acc->add_hour && (ds->all || ds->interval_ms >= TS_HOUR_MS), err);
@@ -507,6 +507,21 @@ static bool reads_what_is_shown(const struct qry_plan *p)
     return p->spec->as_of_us && p->sub->none && !p->sub->downsample.on && !p->sub->rate.on && !p->spec->uncut;
 }
 
+/* The time from which points may be in the answer: buckets that begin before the range of the query are read, but not shown. */
+static int64_t shown_from_ms(const struct qry_plan *p)
+{
+    const struct qry_grid *g = &p->grid;
+    int64_t start_ms = p->spec->start_ms;
+    if (!p->sub->downsample.on || g->all || g->own || p->spec->uncut || !g->n)
+        return start_ms;
+    if (g->first_ms >= start_ms)
+        return g->first_ms;
+    if (start_ms >= qry_grid_start(g, g->n))
+        return INT64_MAX;
+    size_t k = qry_grid_find(g, start_ms);
+    return qry_grid_start(g, qry_grid_start(g, k) < start_ms ? k + 1 : k);
+}
+
 struct qry_reading qry_plan_reading(const struct qry_plan *p, struct sto_snap *snap,
                                     struct qry_budget *budget)
 {
@@ -523,6 +538,8 @@ struct qry_reading qry_plan_reading(const struct qry_plan *p, struct sto_snap *s
                                 .n = p->n,
                                 .from_ms = from_ms,
                                 .to_ms = to_ms,
+                                .asked_from_ms = shown_from_ms(p),
+                                .asked_to_ms = p->spec->end_ms + 1,
                                 .whole_hours = p->whole_hours,
                                 .days = p->days,
                                 .one = p->one,

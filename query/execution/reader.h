@@ -26,7 +26,8 @@ struct qry_reading {
     const struct sto_series *const *series; /* [n] ascending by number */
     size_t n;                               /* number of series */
     int64_t from_ms, to_ms;                 /* points with from <= t < to */
-    const uint8_t *whole_hours;             /* hours whose summary is sufficient; NULL: none */
+    int64_t asked_from_ms, asked_to_ms; /* the range of the query, from <= t < to: buckets may need more */
+    const uint8_t *whole_hours;         /* hours whose summary is sufficient; NULL: none */
     const uint8_t *days; /* days whose summary is sufficient (struct sto_scan_spec); NULL: none */
     struct qry_one one;  /* which stretches of whole hours a summary may answer */
     bool needs_sum;      /* a summary without a sum is not sufficient */

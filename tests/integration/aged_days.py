@@ -3,6 +3,7 @@
 their rows are removed, a kill, a start, a change of the zone, a delete and a rename."""
 import os
 import time
+import urllib.request
 
 from metakit import ask, check, end, holds
 from tsdtest import Daemon, until
@@ -80,6 +81,44 @@ def expire(d, before):
     holds("all days are there", row["days"]["points"] > 5 * 11 * 15, row["days"])
 
 
+def left_out(d, m, zone, more="", path="/api/query", start=FROM, to=midnight(5)):
+    """The header that says what an answer lacks, or None."""
+    with urllib.request.urlopen("http://127.0.0.1:%d%s?start=%d&end=%d&m=%s&tz=%s%s" % (d.port, path, start, to - 1, m, zone, more), timeout=300) as f:
+        return f.headers.get("X-Tsd-Left-Out")
+
+
+def notices(d):
+    """An answer that lacks days says so, and only such an answer."""
+    words = "summaries are of whole days of UTC; ask for whole days in that zone"
+    for more in ("&by=day", "&by=month", "&by=domain", "&by=day&format=csv"):
+        check("days that fit, " + more, left_out(d, "sum:web.hits", "UTC", more), None)
+    check("days of nothing", left_out(d, "sum:web.hits", "Asia/Tokyo", "&by=day", start=midnight(90), to=midnight(60)), None)
+    check("buckets that fit", left_out(d, "sum:1dc-sum:web.hits", "UTC"), None)
+    n_days = len(d.api("/api/query?start=%d&end=%d&m=count:web.hits&by=day&tz=UTC" % (FROM, midnight(5) - 1)))
+    for m, zone, more in (("sum:web.hits", "Asia/Tokyo", "&by=day"), ("sum:web.hits", "Asia/Tokyo", "&by=day&format=csv"), ("sum:1dc-sum:web.hits", "UTC", "&timezone=Asia/Tokyo"), ("sum:1h-sum:web.hits", "UTC", "")):
+        seen = left_out(d, m, zone, more)
+        holds("days that do not fit: %s %s %s" % (m, zone, more), seen is not None and seen.startswith("%d days of 3 series were left out (" % (3 * n_days)) and words in seen, seen)
+    seen = left_out(d, "sum:web.hits", "UTC", "&by=domain", start=FROM + HOUR)
+    holds("a day that is cut", seen is not None and seen.startswith("3 days of 3 series were left out (%s to " % time.strftime("%Y-%m-%dT00:00:00Z", time.gmtime(FROM))), seen)
+    holds("a graph", words in (left_out(d, "sum:1dc-sum:web.hits", "Asia/Tokyo", "&ascii", "/q") or ""))
+    check("a graph of days that fit", left_out(d, "sum:1dc-sum:web.hits", "UTC", "&ascii", "/q"), None)
+
+
+def command_notices(d, *where):
+    query = lambda zone: d.run("query", str(FROM), str(midnight(5) - 1), "sum", "web.hits", "--by", "domain", "--tz", zone, *where)
+    check("no warning", query("UTC").stderr, "")
+    p = d.run("query", str(FROM + HOUR), str(midnight(5) - 1), "sum", "web.hits", "--by", "domain", "--tz", "Asia/Tokyo", *where)
+    holds("a warning of one line", p.returncode == 0 and p.stderr.startswith("tsd query: 3 days of 3 series were left out (") and p.stderr.count("\n") == 1, p.stderr)
+
+
+def all_notices(d):
+    notices(d)
+    command_notices(d, "--port", str(d.port))
+    d.stop()
+    command_notices(d, "--data", d.data)
+    d.start()
+
+
 def survive(d, before):
     d.kill()
     d.start()
@@ -135,6 +174,7 @@ with Daemon(workers=2, query_allow_delete="true", uid_allow_rename="true") as da
     load(daemon)
     was = all_answers(daemon)
     expire(daemon, was)
+    all_notices(daemon)
     lose_marks(daemon, was)
     survive(daemon, was)
     delete(daemon)

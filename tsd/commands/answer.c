@@ -95,6 +95,7 @@ int tsd_answer_remote(struct tsd_answer *a, const char *method, struct ts_slice 
                                  .path = text,
                                  .sink = keep ? answer_keep : answer_print,
                                  .arg = keep ? (void *)keep : a,
+                                 .left_out = a->left_out,
                                  .after = a->after};
     int rc = tsd_client_request(a->args, &req, &reply, err);
     a->partial |= rc == 0 && reply.partial;
@@ -189,6 +190,16 @@ int tsd_zone_begin(const struct tsd_args *args, struct ts_error *err)
     if (tsd_args_has(args, "tz"))
         return 0;
     TS_TRY(local ? local_zone(args, &zone, err) : remote_zone(args, &zone, err));
+    ts_tz_set_default(zone);
+    return 0;
+}
+
+int tsd_zone_of_store(const struct tsd_args *args, struct ts_error *err)
+{
+    const struct ts_tz *zone;
+    if (!tsd_args_has(args, "data"))
+        return tsd_zone_begin(args, err);
+    TS_TRY(local_zone(args, &zone, err));
     ts_tz_set_default(zone);
     return 0;
 }

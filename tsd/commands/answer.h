@@ -38,6 +38,8 @@ int tsd_local_open_dir(const struct tsd_args *args, const char *dir, enum tsd_lo
 /** Let dates and days be of the zone in which the daemon takes them (ts_tz_set_default): that of its key timezone, for which it is asked, or with --data or --hbase
  * that of the configuration. With --tz nothing happens. Errors of reading the configuration, of asking, and of ts_tz_open. */
 int tsd_zone_begin(const struct tsd_args *args, struct ts_error *err);
+/** With --data, also beside --tz: let days be of the zone of the store, as summaries of them are. Otherwise as tsd_zone_begin. */
+int tsd_zone_of_store(const struct tsd_args *args, struct ts_error *err);
 /** Remove a folder with all that is in it, as far as that is possible. Nothing follows symbolic links. */
 void tsd_remove_folder(const char *dir);
 
@@ -68,6 +70,7 @@ struct tsd_answer {
     bool partial;                /* the daemon has marked its answer as partial */
     unsigned n_lines;            /* ends of lines among them, counted up to 3 */
     struct tsd_progress *bar;    /* counts all lines as points; NULL = none */
+    struct ts_buf *left_out; /* gets what a daemon's answer says that it left out; NULL: that is not read */
     struct ts_buf *after; /* gets the token of the next page of a daemon's answer; NULL: there are no pages */
 };
 

@@ -229,6 +229,8 @@ static int client_use(const struct tsd_client *c, const struct tsd_client_req *r
             TS_TRY(client_body(req, pr, reply, err));
         if (event == TSD_PARSE_END && req->after)
             ts_buf_slice(req->after, tsd_parser_header(pr, TSD_HEADER_AFTER));
+        if (event == TSD_PARSE_END && req->left_out)
+            ts_buf_slice(req->left_out, tsd_parser_header(pr, TSD_HEADER_LEFT_OUT));
         if (event == TSD_PARSE_END)
             return 1;
     }
@@ -242,7 +244,7 @@ static int client_send_request(struct tsd_client *c, const struct tsd_client_req
     bool v6 = strchr(c->host, ':') != NULL;
     ts_buf_printf(&head, "%s %s HTTP/1.1\r\nHost: %s%s%s:%s\r\nUser-Agent: tsd\r\nConnection: close%s\r\n",
                   req->method, req->path, v6 ? "[" : "", c->host, v6 ? "]" : "", c->port,
-                  req->after ? ", TE\r\nTE: trailers" : "");
+                  req->after || req->left_out ? ", TE\r\nTE: trailers" : "");
     if (req->content_type)
         ts_buf_printf(&head, "Content-Type: %s\r\n", req->content_type);
     if (req->body.n || strcmp(req->method, "GET") != 0)

@@ -45,7 +45,9 @@ struct tsd_client_req {
     /* Gets the body piece by piece if the status is 2xx; NULL: it is kept in reply.body. < 0 ends the
      * request. */
     int (*sink)(void *arg, struct ts_slice piece, struct ts_error *err);
-    void *arg;            /* for sink */
+    void *arg; /* for sink */
+    struct ts_buf
+        *left_out; /* gets what the header or trailer X-Tsd-Left-Out says; NULL: nobody wants to know */
     struct ts_buf *after; /* gets what the header or trailer X-Tsd-After says; NULL: nobody wants to know */
 };
 /* Its answer. */

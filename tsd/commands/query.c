@@ -101,6 +101,7 @@ struct query_run {
     const char *by;              /* keys of all --by; NULL: no totals */
     struct qry_spec spec;        /* the query */
     struct ts_buf uri;           /* the same as request parameters */
+    struct ts_buf left_out;      /* what the answer lacks, in words */
     struct tsd_answer answer;    /* daemon or folder, and where the answer goes */
     const char *format;          /* of the part of the current answer */
     bool kept;                   /* it is read by this program, not printed */
@@ -150,11 +151,13 @@ static int query_local(void *arg, struct ts_sink *sink, struct ts_error *err)
     tsd_out_init(&out, tsd_out_find(ts_slice_str(r->format)), &spec, sink);
     int rc = tsd_out_run(&out, r->answer.store, r->answer.pool, &limit, err);
     tsd_out_release(&out);
+    qry_left_out_say(&limit.left_out, &r->left_out);
     return rc;
 }
 
 static int query_send(struct query_run *r, const char *format, struct ts_buf *keep, struct ts_error *err)
 {
+    ts_buf_clear(&r->left_out);
     r->format = format;
     r->kept = keep != NULL;
     return r->answer.store ? tsd_answer_local(&r->answer, query_local, r, keep, err)
@@ -396,8 +399,13 @@ static int query_run(struct query_run *r)
 {
     struct ts_error err = {0};
     int rc = tsd_answer_open(&r->answer, r->args, TSD_LOCAL_READ, &err);
+    ts_buf_init(&r->left_out, 0);
+    r->answer.left_out = &r->left_out;
     if (rc == 0)
         rc = query_answer(r, &err);
+    if (rc == 0 && r->left_out.n)
+        (void)fprintf(stderr, "tsd query: %.*s\n", (int)r->left_out.n, r->left_out.p);
+    ts_buf_release(&r->left_out);
     return tsd_answer_close(&r->answer, rc, &err);
 }
 
@@ -481,7 +489,7 @@ static int query_words(struct query_run *r, struct ts_error *err)
     const struct tsd_args *args = r->args;
     bool local = tsd_args_has(args, "data");
     if (local)
-        TS_TRY(tsd_zone_begin(args, err));
+        TS_TRY(tsd_zone_of_store(args, err));
     else if (tsd_args_has(args, "plot"))
         (void)tsd_zone_begin(args, NULL); /* a daemon that does not answer is an error of the query */
     int rc = TS_EINVAL;

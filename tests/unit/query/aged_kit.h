@@ -303,6 +303,8 @@ static inline int on_total(void *arg, const struct qry_total *t, struct ts_error
     return 0;
 }
 
+static bool ask_left_out; /* the last answer lacked something that has expired */
+
 /* The answer to a question as bytes. by NULL: no totals. */
 static inline void ask(struct sto_store *st, const char *m, const char *by, int64_t from_ms, int64_t to_ms,
                        int64_t now_ms, struct ts_buf *out)
@@ -327,6 +329,7 @@ static inline void ask(struct sto_store *st, const char *m, const char *by, int6
                 : qry_run(st, NULL, &spec, &limit, on_series, out, &err);
     if (rc < 0 && rc != TS_ENOTFOUND)
         fail_msg("%s by %s: %s", m, by ? by : "", err.text);
+    ask_left_out = qry_left_out_any(&limit.left_out);
     ts_arena_release(&arena);
 }
 
@@ -341,11 +344,14 @@ static inline void same(struct world *w, const char *m, const char *by, int64_t 
     with_times = from_ms == all_from_ms && w->n_series == SERIES && /* and on the range of all points */
                  !(w->days_ms && by && (!*by || strcmp(by, "host") == 0));
     ask(w->st, m, by, from_ms, w->now_ms, w->now_ms, &a);
+    bool left_out = ask_left_out;
     ask(w->all, m, by, all_from_ms, w->now_ms, w->now_ms, &b);
     if (a.n != b.n || (a.n && memcmp(a.p, b.p, a.n) != 0)) {
         fprintf(stderr, "is  %.*s\nnot %.*s\n", (int)a.n, a.p, (int)b.n, b.p);
         fail_msg("%s: %s by %s from %lld is another answer", when, m, by ? by : "no", (long long)from_ms);
     }
+    if (left_out && from_ms == all_from_ms)
+        fail_msg("%s: %s by %s says that it lacks something", when, m, by ? by : "no");
     ts_buf_release(&a);
     ts_buf_release(&b);
 }

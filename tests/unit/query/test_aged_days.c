@@ -162,6 +162,40 @@ static double count_of(struct world *w, int64_t from_ms, int64_t to_ms)
     return n;
 }
 
+static bool lacks(struct world *w, const char *m, const char *by, int64_t from_ms, int64_t to_ms)
+{
+    struct ts_buf out;
+    ts_buf_init(&out, 0);
+    ask(w->st, m, by, from_ms, to_ms - 1, w->now_ms, &out);
+    ts_buf_release(&out);
+    return ask_left_out;
+}
+
+/* An answer that lacks days because they do not fit is marked, and no other one. */
+static void test_aged_days__what_does_not_fit_is_counted(void **state)
+{
+    (void)state;
+    struct world w;
+    in_zone("UTC");
+    begin_days(&w, 14, 30, 80, 1000);
+    fill_days(&w);
+    set_clock(&w, T0 + 10 * DAY);
+    pumps(&w, 5);
+    int64_t from_ms = day_up(T0 - 19 * DAY), to_ms = day_floor(T0 - 5 * DAY);
+    assert_false(lacks(&w, "sum:m0", "day", from_ms, to_ms));
+    assert_false(lacks(&w, "sum:m0", "", from_ms, to_ms));
+    assert_false(lacks(&w, "none:1dc-sum:m0", NULL, from_ms, to_ms));
+    assert_false(lacks(&w, "sum:m0", "", from_ms - 100 * DAY + TS_HOUR_MS, from_ms - 50 * DAY));
+    assert_true(lacks(&w, "sum:m0", "", from_ms + TS_HOUR_MS, to_ms));
+    assert_true(lacks(&w, "sum:m0", "hour", from_ms, to_ms));
+    assert_true(lacks(&w, "none:1h-sum:m0", NULL, from_ms, to_ms));
+    assert_true(lacks(&w, "none:10m-sum:m0", NULL, from_ms, to_ms));
+    in_zone("Asia/Tokyo");
+    assert_true(lacks(&w, "sum:m0", "day", from_ms, to_ms));
+    in_zone("UTC");
+    end(&w);
+}
+
 static void test_aged_days__a_part_of_a_day_stays(void **state)
 {
     (void)state;
@@ -364,6 +398,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(test_aged_days__sums_are_exact),
+        CASE(test_aged_days__what_does_not_fit_is_counted),
         CASE(test_aged_days__a_part_of_a_day_stays),
         CASE(test_aged_days__are_not_forgotten),
         CASE(test_aged_days__the_zone_changes),

@@ -75,7 +75,7 @@ async function json(response) {
 }
 
 /**
- * GET, parsed as JSON.
+ * GET, parsed as JSON. Its member leftOut says in words what the answer lacks, if it lacks anything (header X-Tsd-Left-Out).
  * @param {string} path relative to the page
  * @param {Object} [params] see address()
  * @param {{signal?: AbortSignal}} [options]
@@ -83,7 +83,10 @@ async function json(response) {
  * @throws {ApiError} what the daemon said; AbortError if the signal ended it
  */
 export async function get(path, params = {}, {signal} = {}) {
-  return json(await answer(path, params, {signal}));
+  const response = await answer(path, params, {signal}), data = await json(response), leftOut = response.headers.get("X-Tsd-Left-Out");
+  if (leftOut && data)
+    data.leftOut = leftOut;
+  return data;
 }
 
 /** GET, as text. Contract: get. */

@@ -101,7 +101,7 @@ async function plain(ask, options) {
     return {query: i, label: labelOf(o.metric, shown, !many), tags: o.tags, metric: o.metric, points: clean(o.dps), kind: kinds[i].kind, unit: kinds[i].unit, axis: ask.axes[i],
       step: stepMs(parts[i].step), column: o.figures?.count > o.dps.length ? (range.end - range.start) / width : 0, figures: figuresOf(o, low, high), band: low && high && same.length <= MOST_BANDS ? {min: clean(low.dps), max: clean(high.dps)} : undefined};
   });
-  return {series, of: Math.max(series.length, bands ? 0 : summary?.of ?? 0), notes: notesOf(answer), read: readOf(summary), steps: parts.map(p => p.step), params,
+  return {series, of: Math.max(series.length, bands ? 0 : summary?.of ?? 0), notes: notesOf(answer), read: readOf(summary), steps: parts.map(p => p.step), params, leftOut: answer.leftOut,
     empty: queries.map((q, i) => i).filter(i => !main.some(o => o.owner.query === i) && main.length < ask.skip + ask.most)};
 }
 

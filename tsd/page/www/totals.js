@@ -28,7 +28,7 @@ export const title = "Totals";
 /** One question of the API, read as a table. */
 async function ask(request, spec, signal, rows = spec.rows, cols = spec.cols) {
   const answer = await get("api/query", request.params, {signal});
-  return readTable(answer, request, {...spec, rows, cols});
+  return {...readTable(answer, request, {...spec, rows, cols}), leftOut: answer.leftOut};
 }
 
 /** The table and its totals: made of its cells where that is exact, else asked of the daemon. */
@@ -183,6 +183,8 @@ class Totals {
     const day = ms => format(ms, zone, "input").slice(0, 10);
     if (!model.table.now.flat().some(v => v !== null) && info.last < spec.start)
       this.status.append(" ", h("button", {type: "button", class: "quiet", "on:click": () => this.ctx.go({start: day(info.last - 6 * 864e5), end: day(info.last)})}, `Show the week until ${day(info.last)}`));
+    if (model.table.leftOut)
+      this.status.append(` ${model.table.leftOut}.`);
     await painted(); /* the table comes first */
     signal.throwIfAborted();
     await Promise.all([askEarlier(spec, signal).then(compared), this.maps.show(spec, state, signal)]);

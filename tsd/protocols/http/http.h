@@ -62,6 +62,7 @@ struct tsd_req {
     struct ts_slice after; /* the line of the header X-Tsd-After of the reply; n 0: there is none */
     bool pages;            /* of a reply in chunks: this header follows them as a trailer, perhaps */
     const char *partial;   /* what could not be read: header X-Tsd-Partial of the reply, or NULL */
+    const char *left_out;  /* header X-Tsd-Left-Out of the reply, or NULL */
     struct tsd_job *job;   /* running for it, or NULL */
 };
 

@@ -207,7 +207,8 @@ void job_head(struct tsd_job *job, int64_t length)
 {
     bool partial = qry_limit_incomplete(&job->limit);
     job->req->partial = partial ? "remote store" : NULL;
-    job->req->has_max_age = job->has_max_age && !partial;
+    job->req->left_out = job_left_out(job);
+    job->req->has_max_age = job->has_max_age && !partial && !job->req->left_out;
     job->req->max_age_s = job->max_age_s;
     job->req->ignored = job->ignored[0] ? job->ignored : NULL;
     job->req->pages = job->pages;
@@ -308,6 +309,7 @@ void job_end_reply(struct tsd_job *job)
             ts_log(TS_LOG_WARN, "reply cut off: %s", why.text);
         tsd_conn_kill(req->c);
     }
+    job_trail_left_out(job);
     struct ts_slice end = job->after.n ? ts_buf_get(&job->after) : TS_SLICE_LIT(JOB_LAST_CHUNK "\r\n");
     job->last =
         (struct tsd_block){.p = (char *)(uintptr_t)end.p, .n = end.n, .done = job_last_done, .arg = job};

@@ -11,9 +11,10 @@
 
 #include <pthread.h>
 
-#define JOB_PIECE_BYTES ((size_t)128 << 10)
-#define JOB_LAST_CHUNK  "0\r\n" /* what follows are trailers and an empty line */
-#define JOB_HEAD_BYTES  12      /* space for the length of a chunk before its bytes */
+#define JOB_PIECE_BYTES    ((size_t)128 << 10)
+#define JOB_LEFT_OUT_BYTES 400
+#define JOB_LAST_CHUNK     "0\r\n" /* what follows are trailers and an empty line */
+#define JOB_HEAD_BYTES     12      /* space for the length of a chunk before its bytes */
 
 /* A piece of the body. */
 struct job_piece {
@@ -55,6 +56,7 @@ struct tsd_job {
     bool has_max_age;   /* of success: how long clients may keep it, */
     int64_t max_age_s;  /* in seconds */
     char ignored[TS_JSON_UNKNOWN_BYTES]; /* members of the body that were ignored, for a header */
+    char left_out[JOB_LEFT_OUT_BYTES];   /* the header of that name; the worker's */
     bool pages;                          /* there may be a trailer; constant once a piece is posted */
     struct ts_buf
         after; /* the last chunk with the trailer X-Tsd-After, or empty; run's, then the worker's until the job is freed */
@@ -106,5 +108,9 @@ int job_cancelled(struct tsd_job *job, struct ts_error *err);
 void job_end_reply(struct tsd_job *job);
 /** Head of a success. Worker. */
 void job_head(struct tsd_job *job, int64_t length);
+/** What the run has left out so far, as a header says it; NULL: nothing. Kept in the job. The worker's. */
+const char *job_left_out(struct tsd_job *job);
+/** The run of a reply in chunks has ended: if it left something out after the head was sent, a trailer says so where the client takes trailers. The worker's. */
+void job_trail_left_out(struct tsd_job *job);
 
 #endif

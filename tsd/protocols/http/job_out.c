@@ -18,6 +18,7 @@
 #include "tsd/protocols/http/job_int.h"
 #include "tsd/protocols/http/parser.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static struct ts_budget *out_account(const struct tsd_job *job)
@@ -355,4 +356,25 @@ int tsd_job_after(struct tsd_job *job, struct ts_slice token, struct ts_error *e
     ts_buf_clear(&job->after);
     ts_buf_printf(&job->after, JOB_LAST_CHUNK TSD_HEADER_AFTER ": %.*s\r\n\r\n", (int)token.n, token.p);
     return job->after.failed ? ts_error_set(err, TS_ENOMEM, "no memory for the token of a page") : 0;
+}
+
+const char *job_left_out(struct tsd_job *job)
+{
+    struct ts_buf text;
+    if (!qry_left_out_any(&job->limit.left_out))
+        return NULL;
+    ts_buf_init(&text, 0);
+    qry_left_out_say(&job->limit.left_out, &text);
+    (void)snprintf(job->left_out, sizeof job->left_out, "%.*s", (int)text.n, text.n ? text.p : "");
+    ts_buf_release(&text);
+    return job->left_out;
+}
+
+void job_trail_left_out(struct tsd_job *job)
+{
+    if (job->after.n || job->req->left_out || !job->req->trailers || !job_left_out(job))
+        return;
+    ts_buf_printf(&job->after, JOB_LAST_CHUNK TSD_HEADER_LEFT_OUT ": %s\r\n\r\n", job->left_out);
+    if (job->after.failed)
+        ts_buf_clear(&job->after);
 }

@@ -33,6 +33,8 @@ enum tsd_parse {
     TSD_PARSE_BAD,  /* status and error say why; nothing more can be read */
 };
 
+#define TSD_HEADER_LEFT_OUT                                                                                  \
+    "X-Tsd-Left-Out"                   /* of a reply: what has expired and did not fit (query/left_out.h) */
 #define TSD_HEADER_AFTER "X-Tsd-After" /* of a reply that is a page: the token of the next one */
 
 /* A header: places in tsd_parser.head. */

@@ -153,6 +153,8 @@ void tsd_reply_head(struct tsd_req *req, int status, const char *type, int64_t l
     ts_buf_slice(out, req->after);
     if (req->partial)
         ts_buf_printf(out, "X-Tsd-Partial: %s\r\n", req->partial);
+    if (req->left_out)
+        ts_buf_printf(out, TSD_HEADER_LEFT_OUT ": %s\r\n", req->left_out);
     if (status == 503 || status == 429)
         ts_buf_str(out, "Retry-After: 1\r\n");
     if (status == 405)

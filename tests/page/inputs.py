@@ -69,7 +69,7 @@ def completion(b, url, d):
     b.open(url + "#start=1h-ago&m=avg:sys.cpu.user{host=web77}")
     holds("what is near", b.wait(lambda: "host has the values web1, web2, web3, web9" in b.text(), "values like web77"))
     b.open(url + "#start=1h-ago&m=avg:sys.cpu.user{host=web1,dc=fra}")
-    b.wait(lambda: "each of them finds some, but no series fits all" in b.text(), "filters that exclude each other")
+    b.wait(lambda: "none fits all of them" in b.text(), "filters that exclude each other")
     b.open(url + "#v=totals&metric=web.hits&start=today")
     field = b.one("form [role=combobox]")
     field.click()

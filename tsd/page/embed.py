@@ -30,7 +30,7 @@ HEAD = '''/*
 
 def code_shortened(text):
     """A piece of a module without texts, without the blanks around signs. Those between two signs that would become one (a + +b) stay."""
-    text = re.sub(r" *([=,:?*{}()<>|&;\[\]]+) *", r"\1", text)
+    text = re.sub(r" *([=!,:?*{}()<>|&;\[\]]+) *", r"\1", text)
     return re.sub(r"(?<![+-]) ([+-]) (?![+-])", r"\1", text)
 
 

@@ -75,7 +75,7 @@ async function json(response) {
 }
 
 /**
- * GET, parsed as JSON. Its member leftOut says in words what the answer lacks, if it lacks anything (header X-Tsd-Left-Out).
+ * GET, parsed as JSON; lacks: a sentence with a blank before it, if the answer lacks something (header X-Tsd-Left-Out).
  * @param {string} path relative to the page
  * @param {Object} [params] see address()
  * @param {{signal?: AbortSignal}} [options]
@@ -83,9 +83,9 @@ async function json(response) {
  * @throws {ApiError} what the daemon said; AbortError if the signal ended it
  */
 export async function get(path, params = {}, {signal} = {}) {
-  const response = await answer(path, params, {signal}), data = await json(response), leftOut = response.headers.get("X-Tsd-Left-Out");
-  if (leftOut && data)
-    data.leftOut = leftOut;
+  const r = await answer(path, params, {signal}), data = await json(r), lacks = r.headers.get("X-Tsd-Left-Out");
+  if (lacks)
+    data.lacks = ` ${lacks}.`;
   return data;
 }
 

@@ -101,7 +101,7 @@ async function plain(ask, options) {
     return {query: i, label: labelOf(o.metric, shown, !many), tags: o.tags, metric: o.metric, points: clean(o.dps), kind: kinds[i].kind, unit: kinds[i].unit, axis: ask.axes[i],
       step: stepMs(parts[i].step), column: o.figures?.count > o.dps.length ? (range.end - range.start) / width : 0, figures: figuresOf(o, low, high), band: low && high && same.length <= MOST_BANDS ? {min: clean(low.dps), max: clean(high.dps)} : undefined};
   });
-  return {series, of: Math.max(series.length, bands ? 0 : summary?.of ?? 0), notes: notesOf(answer), read: readOf(summary), steps: parts.map(p => p.step), params, leftOut: answer.leftOut,
+  return {series, of: Math.max(series.length, bands ? 0 : summary?.of ?? 0), notes: notesOf(answer), read: readOf(summary), steps: parts.map(p => p.step), params, lacks: answer.lacks,
     empty: queries.map((q, i) => i).filter(i => !main.some(o => o.owner.query === i) && main.length < ask.skip + ask.most)};
 }
 
@@ -146,7 +146,7 @@ export async function whyEmpty(query, options) {
   if (!await exists(query.filters)) {
     const words = await Promise.all(query.filters.map(async f => await exists([f]) ? "" : near(metric, f, signal)));
     const found = words.filter(Boolean);
-    return {text: `No series of ${metric} fits its filters: ${found.length ? found.join("; ") : "each of them finds some, but no series fits all"}.`, newest: null};
+    return {text: `No series of ${metric} fits its filters: ${found.length ? found.join("; ") : "none fits all of them"}.`, newest: null};
   }
   const last = await get("api/query/last", {timeseries: metric}, options);
   const newest = last.reduce((most, p) => Math.max(most, p.timestamp), -Infinity);

@@ -232,7 +232,7 @@ class Explore {
     const skip = Math.min(this.skip(), Math.max(0, answer.series.length - 1));
     this.answer = {...answer, shown: answer.series.slice(skip, skip + MOST_DRAWN), skip, queries};
     this.draw(range);
-    this.status.textContent = `${readText(answer.read, performance.now() - began, this.answer.shown.length, answer.of)} ${this.stepText(answer.steps)}${answer.leftOut ? ` ${answer.leftOut}.` : ""}`;
+    this.status.textContent = `${readText(answer.read, performance.now() - began, this.answer.shown.length, answer.of)} ${this.stepText(answer.steps)}${answer.lacks ?? ""}`;
     remember(hashOf(state), this.titleText());
     if (answer.empty.length)
       this.explainEmpty(answer.empty.map(i => queries[i]), signal);

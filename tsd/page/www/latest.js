@@ -98,7 +98,7 @@ class Latest {
   async show(state, signal) {
     const metric = one(state, "metric") || (await newest(1, {signal}))[0]?.metric;
     if (!metric) {
-      this.status.textContent = "There are no metrics yet. The view Start shows how to send some.";
+      this.status.textContent = "There are no metrics yet; see Start.";
       return;
     }
     this.metric.show(metric);

@@ -37,10 +37,10 @@ function columnsOf(ctx, now) {
       "on:click": () => ctx.go({metric: r.metric})}, r.metric)},
     {key: "kind", title: "Kind", cell: r => [r.kind ?? "", r.unit && h("span", {class: "hint"}, ` ${r.unit}`)]},
     {key: "series", title: "Series", align: "right", sort: "series", cell: r => count(r.series)},
-    {key: "points", title: "Points", align: "right", sort: "points", cell: r => h("span", {title: about(r) + count(r.points)}, about(r) + short(r.points))},
+    {key: "points", title: "Points", align: "right", sort: "points", cell: r => h("span", {title: count(r.points)}, about(r) + short(r.points))},
     {key: "bytes", title: "Size", align: "right", sort: "bytes", cell: r => bytes(r.bytes)},
-    {key: "last", title: "Last point", align: "right", sort: "written", cell: r => [r.last ? about(r) : "", time(r.last)]},
-    {key: "first", title: "First point", align: "right", cell: r => (r.first ? about(r) + format(r.first, zone, "date") : "")},
+    {key: "last", title: "Last point", align: "right", sort: "written", cell: r => [r.last && about(r), time(r.last)]},
+    {key: "first", title: "First point", align: "right", cell: r => (r.first ? format(r.first, zone, "date") : "")},
     {key: "points_today", title: "Today", align: "right", help: "Points since midnight", cell: r => short(r.points_today)},
     {key: "points_yesterday", title: "Against yesterday", align: "right", help: "Points of today against those of yesterday until the same time",
       cell: r => { const g = growth(r); return g === null ? "" : h("span", {title: `${count(r.points_yesterday)} points yesterday until now`}, (g > 0 ? "+" : "") + tenth(g)); }},
@@ -84,7 +84,7 @@ function tagTable(info) {
     {key: "example", title: "For example", cell: t => (t.example ?? []).join(", ")},
     {key: "open", title: "More", cell: t => h("a", {href: "#" + new URLSearchParams({v: "totals", metric: info.metric, rows: t.tagk})}, "Totals")},
   ];
-  return table(columns, info.tags, {sort: {key: "values", down: true}, caption: "Tags: the product of their numbers of values bounds the number of series"});
+  return table(columns, info.tags, {sort: {key: "values", down: true}, caption: "There are at most as many series as the product of the numbers"});
 }
 
 function details(info, ctx, now, refresh) {
@@ -92,7 +92,7 @@ function details(info, ctx, now, refresh) {
     info.bytes !== undefined && bytes(info.bytes), info.points > 0 && info.bytes && `${short(info.bytes / info.points)} bytes a point`,
     info.last && `last point ${age(info.last, now)}`, info.reads !== undefined && `read ${count(info.reads)} times`].filter(Boolean).join(", ");
   const expires = info.expires === undefined ? null
-    : info.expires === null ? "Its points never expire." : `Its oldest points expire ${info.expires > now ? "on" : "since"} ${format(info.expires, ctx.zone(), "minute")}.`;
+    : info.expires === null ? "Its points never expire." : `Its oldest expire ${info.expires > now ? "on" : "since"} ${format(info.expires, ctx.zone(), "minute")}.`;
   const links = h("p", {class: "buttons"}, h("a", {class: "button", href: exploreLink({...info, kind: info.likely})}, "Graph"),
     h("a", {class: "button", href: "#" + new URLSearchParams({v: "totals", metric: info.metric})}, "Totals"),
     h("a", {class: "button", href: "#" + new URLSearchParams({v: "latest", metric: info.metric})}, "Latest values"),
@@ -148,8 +148,8 @@ class Metrics {
     const at = columns.find(c => c.sort === sort);
     const node = table(columns, rows, {caption: "Metrics", sort: at ? {key: at.key, down: sort !== "name"} : null,
       onSort: next => this.ctx.go({sort: columns.find(c => c.key === next.key).sort}, {push: false})});
-    this.status.textContent = rows.length ? `${count(rows.length)}${found.more ? ` of ${count(found.total)}` : ""} metrics${partialWords(found)}${found.estimated ? "; figures after ~ are estimated" : ""}`
-      : match ? `No metric has "${match}" in its name.` : "There are no metrics yet. The view Start shows how to send some.";
+    this.status.textContent = rows.length ? `${count(rows.length)}${found.more ? ` of ${count(found.total)}` : ""} metrics${partialWords(found)}${found.estimated ? "; ~ marks estimates" : ""}`
+      : match ? `No metric has "${match}" in its name.` : "There are no metrics yet; see Start.";
     const head = rows.length > 0 && h("p", {class: "noprint"}, saveButtons("metrics", () => ({head: columns.map(c => c.key), rows: rows.map(r => columns.map(c => r[c.key] ?? null))})));
     const more = found.more && h("button", {type: "button", "data-key": "more", "on:click": () => { this.limit += PAGE; this.run(this.ctx.state); }}, "Show more");
     const active = this.body.contains(document.activeElement) ? document.activeElement.dataset.key : null;

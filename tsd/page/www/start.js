@@ -49,11 +49,11 @@ function example(words, text) {
 function noData() {
   const {host, port, base} = addressOf(location);
   return h("section", null, h("h2", null, "There is no data yet"),
-    h("p", null, "Any of these three lines sends some. This page shows it as soon as it is there."),
+    h("p", null, "Any of these lines sends some; this page shows it at once."),
     h("ol", {class: "examples"},
       example("A point by the line protocol: a name, a time, a value, a tag.", `echo "put my.first.metric $(date +%s) 42 host=$(hostname)" | nc -q 1 ${host} ${port}`),
       example("The same over HTTP.", `curl -d "{\\"metric\\":\\"my.first.metric\\",\\"timestamp\\":$(date +%s),\\"value\\":42,\\"tags\\":{\\"host\\":\\"$(hostname)\\"}}" ${base}/api/put`),
-      example("Processor, memory, disks and network of this computer, every 15 seconds.", `tsd collect --server ${host}:${port}`)));
+      example("Processor, memory, disks and network, every 15 s.", `tsd collect --server ${host}:${port}`)));
 }
 
 function section(heading, list, curves, now, link) {

@@ -28,7 +28,7 @@ export const title = "Totals";
 /** One question of the API, read as a table. */
 async function ask(request, spec, signal, rows = spec.rows, cols = spec.cols) {
   const answer = await get("api/query", request.params, {signal});
-  return {...readTable(answer, request, {...spec, rows, cols}), leftOut: answer.leftOut};
+  return {...readTable(answer, request, {...spec, rows, cols}), lacks: answer.lacks};
 }
 
 /** The table and its totals: made of its cells where that is exact, else asked of the daemon. */
@@ -160,7 +160,7 @@ class Totals {
   async show(state, value, zone, signal, mine) {
     const metric = value("metric") || await this.first(signal);
     if (!metric) {
-      this.status.textContent = "There are no metrics yet. The view Start shows how to send some.";
+      this.status.textContent = "There are no metrics yet; see Start.";
       return;
     }
     const info = await this.info(metric, signal);
@@ -183,8 +183,7 @@ class Totals {
     const day = ms => format(ms, zone, "input").slice(0, 10);
     if (!model.table.now.flat().some(v => v !== null) && info.last < spec.start)
       this.status.append(" ", h("button", {type: "button", class: "quiet", "on:click": () => this.ctx.go({start: day(info.last - 6 * 864e5), end: day(info.last)})}, `Show the week until ${day(info.last)}`));
-    if (model.table.leftOut)
-      this.status.append(` ${model.table.leftOut}.`);
+    this.status.append(model.table.lacks ?? "");
     await painted(); /* the table comes first */
     signal.throwIfAborted();
     await Promise.all([askEarlier(spec, signal).then(compared), this.maps.show(spec, state, signal)]);

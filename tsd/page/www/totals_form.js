@@ -89,7 +89,7 @@ function showValues({spec, info, metric, agg, range, start, end, rows, cols, top
   const keys = [spec.rows, spec.cols].filter(Boolean);
   setOptions(cmp, [["", "Nothing"], ...COMPARISONS.map(([d, words]) => [d, words, !keys.every(k => fits(k, d))])], spec.compare);
   const compared = Boolean(spec.compare) && keys.every(k => fits(k, spec.compare));
-  fields.cmp.error(spec.compare && !compared ? "Rows or columns of this length would overlap; choose shorter or longer ones" : "");
+  fields.cmp.error(spec.compare && !compared ? "Rows or columns would overlap; choose another length" : "");
   setOptions(show, SHOWS.filter(([s]) => canShow(s, spec.agg, compared)), canShow(spec.show, spec.agg, compared) ? spec.show : "value");
   fields.show.hidden = !spec.cols;
 }

@@ -58,7 +58,7 @@ function weekdayMap(spec, model, mean, go) {
   });
   const which = adds(spec.agg) && choice([["sum", "Sums"], ["mean", "Mean per hour"]], mean ? "mean" : "sum", v => go({per: v === "mean" ? "hour" : null}),
     {"aria-label": "What the map by weekday shows", "data-key": "per"});
-  const note = mean ? "Each sum is divided by the time that the range has of this hour and weekday, so weekdays that occur more often are comparable." : "";
+  const note = mean ? "Sums are divided by the time that the range has of each hour and weekday." : "";
   return part("Hours by weekday", note, [which, saveButtons(`${spec.metric}-hours-by-weekday`, () => sheet("weekday", rows, sums, model.totals.all.now, word))],
     heatMap({caption: "Hours by weekday", rows, sums, all: model.totals.all.now, corner: "Weekday", sumWord: word}));
 }

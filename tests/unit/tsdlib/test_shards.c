@@ -203,7 +203,7 @@ static int64_t sum_of(struct sto_snap *snap, unsigned i)
 static void *read_all(void *arg)
 {
     (void)arg;
-    for (unsigned k = 0; !atomic_load(&closing); k++) {
+    for (unsigned k = 0; !atomic_load(&ended); k++) {
         unsigned w = k % WRITERS;
         uint64_t confirmed = atomic_load(&n_confirmed[w]);
         struct sto_snap *snap = sto_snap_take(st);
@@ -222,7 +222,7 @@ static void *read_all(void *arg)
 static void *flush_all(void *arg)
 {
     (void)arg;
-    while (!atomic_load(&closing)) {
+    while (!atomic_load(&ended)) {
         if (sto_flush(st, STO_LEVEL_FILES, NULL) < 0)
             atomic_fetch_add(&n_wrong, 1);
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
@@ -313,9 +313,11 @@ static void changes_while_in_use(bool own_threads)
     atomic_store(&ended, true);
     while (atomic_load(&n_quiet) < WRITERS)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    for (unsigned i = WRITERS; i < WRITERS + 2; i++)
+        pthread_join(threads[i], NULL); /* a flush waits for the writers, so it ends before them */
     assert_int_equal(sto_flush(st, STO_LEVEL_LOG, NULL), 0);
     atomic_store(&closing, true);
-    for (unsigned i = 0; i < WRITERS + 2; i++)
+    for (unsigned i = 0; i < WRITERS; i++)
         pthread_join(threads[i], NULL);
     uint32_t n_shards = sto_shards(st).n_now;
     assert_int_equal(sto_close(st, NULL), 0);

@@ -194,6 +194,12 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
+unsigned ts_pool_cores(unsigned most)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : (unsigned long)n > most ? most : (unsigned)n;
+}
+
 struct ts_pool *ts_pool_new(unsigned n_threads, const char *name)
 {
     return ts_pool_new_nice(n_threads, name, 0);
@@ -209,7 +215,7 @@ struct ts_pool *ts_pool_new_nice(unsigned n_threads, const char *name, int nice)
     for (int i = 0; i < N_PRIOS; i++)
         pool->tasks[i].end = &pool->tasks[i].first;
     pool->n_threads = n_threads;
-    pool->watches = sysconf(_SC_NPROCESSORS_ONLN) > 1;
+    pool->watches = ts_pool_cores(2) > 1;
     snprintf(pool->name, sizeof(pool->name), "%s", name);
     for (unsigned i = 0; i < n_threads; i++) {
         struct ts_thread_opts opts = {.name = pool->name, .nice = nice, .fn = thread_main, .arg = pool};

@@ -15,6 +15,8 @@ typedef void (*ts_task_fn)(void *arg);
 typedef void (*ts_piece_fn)(void *arg, size_t piece);
 
 struct ts_pool;
+/** Processors of this machine: 1 to most (>= 1). */
+unsigned ts_pool_cores(unsigned most);
 /** n_threads >= 1; name (<= 15 bytes) shows in top. Threads take no signals. Ends the process if a thread cannot be created. */
 struct ts_pool *ts_pool_new(unsigned n_threads, const char *name);
 /** The same with threads of lower scheduling priority: nice as in struct ts_thread_opts. */

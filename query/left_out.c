@@ -3,6 +3,7 @@
  */
 #include "query/left_out.h"
 
+#include "base/text.h"
 #include "base/time.h"
 
 #define KEY_BIAS ((uint64_t)1 << 63) /* makes unsigned keys ascend as signed times do */
@@ -26,11 +27,6 @@ void qry_left_out_add(struct qry_left_out *l, const struct qry_left_out_part *pa
     atomic_fetch_add_explicit(&l->n_series, 1, memory_order_relaxed);
 }
 
-static void say_count(struct ts_buf *out, uint64_t n, const char *what)
-{
-    ts_buf_printf(out, "%llu %s%s", (unsigned long long)n, what, n == 1 ? "" : "s");
-}
-
 void qry_left_out_say(const struct qry_left_out *l, struct ts_buf *out)
 {
     const struct ts_tz *tz = ts_tz_default();
@@ -38,11 +34,11 @@ void qry_left_out_say(const struct qry_left_out *l, struct ts_buf *out)
     if (!qry_left_out_any(l))
         return;
     if (days)
-        say_count(out, days, "day");
+        ts_buf_printf(out, "%llu day%s", (unsigned long long)days, ts_plural(days));
     if (days && hours)
         ts_buf_str(out, " and ");
     if (hours)
-        say_count(out, hours, "hour");
+        ts_buf_printf(out, "%llu hour%s", (unsigned long long)hours, ts_plural(hours));
     ts_buf_printf(out, " of %llu series were left out (", (unsigned long long)l->n_series);
     ts_time_print(tz, (int64_t)(~l->before ^ KEY_BIAS), false, out);
     ts_buf_str(out, " to ");

@@ -19,8 +19,9 @@
 struct qry_left_out {
     _Atomic uint64_t n_days, n_hours; /* rows of summaries, for each series */
     _Atomic uint64_t n_series;        /* series that have such rows */
-    _Atomic uint64_t before;          /* the earliest begin and the latest end of them, as the greatest of */
-    _Atomic uint64_t after;           /* keys that ascend as the times descend and ascend; 0: there is none */
+    _Atomic uint64_t
+        before; /* where the first one begins: a key that rises as that time falls; 0: there is none */
+    _Atomic uint64_t after; /* where the last one ends: a key that rises with that time; 0: there is none */
 };
 /* Of one series. {0} to begin with. */
 struct qry_left_out_part {

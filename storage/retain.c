@@ -485,8 +485,8 @@ static int put_in_force(struct sto_store *st, struct sto_retain_rules *set, stru
     st->retain.set = *set;
     *set = was;
     atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
-    sto_aged_hold(
-        st); /* a rule that keeps points longer lets points be taken that a pass under way has not read */
+    /* a rule that keeps points longer lets points be taken that a pass under way has not read */
+    sto_aged_hold(st);
     publish(st, m);
     sto_aged_let(st);
     sto_engine_look_soon(st->engine);

@@ -286,8 +286,8 @@ static const struct tsd_cmd commands[] = {
          "week, month or other tags, in every zone of whole hours, in milliseconds over years.\n"
          "\n"
          "Totals are made in the background for each file four hours after its last point, so older points "
-         "in a "
-         "file with newer ones wait with them; and they are exact or not used: where points have come or "
+         "in a file with newer ones wait with them; and they are exact or not used: where points have come "
+         "or "
          "were deleted since, the points themselves are read until files "
          "are merged again.",
      .examples = "tsd total add web.hits --over domain\n"
@@ -350,8 +350,7 @@ static const struct tsd_cmd commands[] = {
               "delete START END [METRIC tag=value ...]",
      .opts = tsd_annotate_opts,
      .details = "TIME is as in tsd query; dates are of the daemon's key timezone. With METRIC the annotation "
-                "is on every series that "
-                "has these tags; without, it is global. An annotation replaces\n"
+                "is on every series that has these tags; without, it is global. An annotation replaces\n"
                 "an earlier one of the same time.",
      .examples = "tsd annotate now 'new release' web.hits domain=example.org\n"
                  "tsd annotate list 2026/11/01 now",

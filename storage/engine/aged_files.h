@@ -14,8 +14,8 @@
 
 struct sto_aged_files;
 
-/** Begin: wait for the open batches of all writers, whose points were taken by the rules of that time, flush everything that was put so far, and reserve a generation. Take the snapshot that is read afterwards. TS_EBUSY: a hand-over of
- * bulk files leaves no generation; errors of a flush and of the manifest. Blocks. */
+/** Begin: wait for the open batches of all writers, whose points were taken by the rules of that time, flush everything that was put so far, and reserve a
+ * generation. Take the snapshot that is read afterwards. TS_EBUSY: a hand-over of bulk files leaves no generation; errors of a flush and of the manifest. Blocks. */
 int sto_aged_files_begin(struct sto_engine *e, struct sto_aged_files **out, struct ts_error *err);
 /** The account of what is held to make them: compaction_memory_bytes. */
 struct ts_budget *sto_aged_files_memory(struct sto_engine *e);

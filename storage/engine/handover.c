@@ -8,10 +8,8 @@
 
 #include <inttypes.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cut.h"
 #include "base/fs_regular.h"
@@ -220,31 +218,28 @@ static int write_tombs(struct steps *s, struct ts_error *err)
 /* Pairs of files that several threads copy. */
 struct copying {
     struct steps *s;
-    atomic_bool failed;  /* what has not begun need not */
-    pthread_mutex_t mu;  /* protects what follows */
-    size_t first;        /* the first pair, by number, of those that failed; SIZE_MAX = none */
-    int rc;              /* of it */
-    struct ts_error why; /* of it */
+    pthread_mutex_t mu;
+    int rc;              /* under mu: error of the first one that failed; what has not begun then need not */
+    struct ts_error err; /* the same */
 };
 
 static void copy_pair(void *arg, size_t i)
 {
     struct copying *c = arg;
     struct steps *s = c->s;
-    struct ts_error why = {0};
-    if (atomic_load_explicit(&c->failed, memory_order_relaxed))
+    struct ts_error err = {0};
+    pthread_mutex_lock(&c->mu);
+    int rc = c->rc;
+    pthread_mutex_unlock(&c->mu);
+    if (rc < 0)
         return;
     s->infos[i].file_no = s->record.nos[i];
     s->infos[i].gen_lo = s->gen;
-    int rc = sto_handover__copy(s->e, s->h, s->ready, &s->from[i], s->marks, &s->infos[i], &why);
-    if (rc == 0)
-        return;
-    atomic_store_explicit(&c->failed, true, memory_order_relaxed);
+    rc = sto_handover__copy(s->e, s->h, s->ready, &s->from[i], s->marks, &s->infos[i], &err);
     pthread_mutex_lock(&c->mu);
-    if (i < c->first) {
-        c->first = i;
+    if (rc < 0 && c->rc == 0) {
         c->rc = rc;
-        c->why = why;
+        c->err = err;
     }
     pthread_mutex_unlock(&c->mu);
 }
@@ -252,19 +247,14 @@ static void copy_pair(void *arg, size_t i)
 /* The calling thread, and one for each further processor, copy and check all pairs. */
 static int copy_pairs(struct steps *s, struct ts_error *err)
 {
-    struct copying c = {.s = s, .first = SIZE_MAX, .mu = PTHREAD_MUTEX_INITIALIZER};
-    long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t most = n_cpus < 1              ? 1
-                  : n_cpus > COPY_THREADS ? COPY_THREADS
-                                          : (size_t)n_cpus,
-           n = s->n < most ? s->n : most;
-    struct ts_pool *pool =
-        n > 1 && !s->e->opts.pumped ? ts_pool_new((unsigned)(n - 1), "tsd-hand-over") : NULL;
+    struct copying c = {.s = s, .mu = PTHREAD_MUTEX_INITIALIZER};
+    unsigned cores = ts_pool_cores(COPY_THREADS), n = s->n < cores ? (unsigned)s->n : cores;
+    struct ts_pool *pool = n > 1 && !s->e->opts.pumped ? ts_pool_new(n - 1, "tsd-hand-over") : NULL;
     ts_pool_each(pool, s->n, copy_pair, &c);
     ts_pool_free(pool);
     pthread_mutex_destroy(&c.mu);
     if (c.rc < 0 && err)
-        *err = c.why;
+        *err = c.err;
     return c.rc;
 }
 

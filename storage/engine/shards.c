@@ -4,6 +4,7 @@
 #include "storage/engine/shards.h"
 
 #include "base/log.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "storage/engine/engine_int.h"
 #include "storage/engine/once_engine.h"
@@ -216,7 +217,7 @@ int sto_shards__close(struct sto_engine *e, struct ts_error *err)
     if (rc == 0 && !c.why) {
         drop_wish(e, c.wanted);
         ts_log(TS_LOG_INFO, "the store has %u shard%s instead of %u from its next start on", c.wanted,
-               c.wanted == 1 ? "" : "s", c.was);
+               ts_plural(c.wanted), c.was);
     }
     release(&c);
     return rc;
@@ -391,7 +392,7 @@ static int try_change(struct sto_engine *e, struct ts_error *err)
     if (rc == 0) {
         drop_wish(e, c.wanted);
         ts_log(TS_LOG_INFO, "the store has %u shard%s instead of %u; puts waited for %llu ms", c.wanted,
-               c.wanted == 1 ? "" : "s", c.was,
+               ts_plural(c.wanted), c.was,
                (unsigned long long)atomic_load_explicit(&e->shards_stop_ms, memory_order_relaxed));
     }
     space_out(&c, rc == 0);

@@ -15,6 +15,7 @@
 #include "tsd/daemon/settings.h"
 
 #include <ftw.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,12 +41,11 @@ struct ts_slice tsd_answer_opt(const struct tsd_args *args, const char *name)
 int tsd_answer_open(struct tsd_answer *a, const struct tsd_args *args, enum tsd_local how,
                     struct ts_error *err)
 {
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
     *a = (struct tsd_answer){.args = args};
     if (!tsd_args_has(args, "data"))
         return 0;
     TS_TRY(tsd_local_open(args, how, &a->store, NULL, err));
-    a->pool = ts_pool_new(n > 1 ? (unsigned)n : 1, "tsd-query");
+    a->pool = ts_pool_new(ts_pool_cores(UINT_MAX), "tsd-query");
     return 0;
 }
 
@@ -192,6 +192,18 @@ int tsd_zone_begin(const struct tsd_args *args, struct ts_error *err)
     TS_TRY(local ? local_zone(args, &zone, err) : remote_zone(args, &zone, err));
     ts_tz_set_default(zone);
     return 0;
+}
+
+int tsd_zone_words(const struct tsd_args *args, const char *by, struct ts_arena *arena,
+                   struct qry_spec *out_spec, struct ts_buf *out_uri, struct ts_error *err)
+{
+    const char *tz = tsd_args_get(args, "tz"), *fill = tsd_args_get(args, "fill");
+    int64_t now_ms = ts_clock_ms();
+    int rc = qry_parse_words(args->words, args->n_words, by, tz, fill, now_ms, arena, out_spec, out_uri, err);
+    if (rc == 0 || tz || tsd_zone_begin(args, NULL) < 0)
+        return rc;
+    ts_buf_clear(out_uri);
+    return qry_parse_words(args->words, args->n_words, by, NULL, fill, now_ms, arena, out_spec, out_uri, err);
 }
 
 int tsd_zone_of_store(const struct tsd_args *args, struct ts_error *err)

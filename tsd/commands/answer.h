@@ -38,6 +38,11 @@ int tsd_local_open_dir(const struct tsd_args *args, const char *dir, enum tsd_lo
 /** Let dates and days be of the zone in which the daemon takes them (ts_tz_set_default): that of its key timezone, for which it is asked, or with --data or --hbase
  * that of the configuration. With --tz nothing happens. Errors of reading the configuration, of asking, and of ts_tz_open. */
 int tsd_zone_begin(const struct tsd_args *args, struct ts_error *err);
+struct qry_spec;
+/** qry_parse_words of all words of a command with --tz, and --fill if it has that. Whether the end is later than the start may depend on the zone of dates, so
+ * a refusal stands only once that of the daemon is known (tsd_zone_begin), which is asked for then. Errors of qry_parse_words. */
+int tsd_zone_words(const struct tsd_args *args, const char *by, struct ts_arena *arena,
+                   struct qry_spec *out_spec, struct ts_buf *out_uri, struct ts_error *err);
 /** With --data, also beside --tz: let days be of the zone of the store, as summaries of them are. Otherwise as tsd_zone_begin. */
 int tsd_zone_of_store(const struct tsd_args *args, struct ts_error *err);
 /** Remove a folder with all that is in it, as far as that is possible. Nothing follows symbolic links. */

@@ -285,20 +285,6 @@ static void check_query_line(struct check_run *r, const json_t *line)
     ts_buf_release(&said);
 }
 
-/* Whether the end is later than the start may depend on the zone of the daemon, which is asked only then. */
-static int check_words(const struct tsd_args *args, struct ts_arena *arena, struct qry_spec *spec,
-                       struct ts_buf *uri, struct ts_error *err)
-{
-    const char *tz = tsd_args_get(args, "tz");
-    int rc =
-        qry_parse_words(args->words, args->n_words, NULL, tz, NULL, ts_clock_ms(), arena, spec, uri, err);
-    if (rc == 0 || tz || tsd_zone_begin(args, NULL) < 0)
-        return rc;
-    ts_buf_clear(uri);
-    return qry_parse_words(args->words, args->n_words, NULL, NULL, NULL, ts_clock_ms(), arena, spec, uri,
-                           err);
-}
-
 static int check_query(struct check_run *r)
 {
     const struct tsd_args *args = r->args;
@@ -310,7 +296,7 @@ static int check_query(struct check_run *r)
     ts_arena_init(&arena, 0);
     ts_buf_init(&uri, CHECK_PARAM_MAX);
     ts_buf_init(&path, CHECK_PARAM_MAX);
-    int rc = check_words(args, &arena, &spec, &uri, &err);
+    int rc = tsd_zone_words(args, NULL, &arena, &spec, &uri, &err);
     if (rc < 0) {
         code = tsd_usage(args, "%s", err.text);
     } else {

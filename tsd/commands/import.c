@@ -200,12 +200,10 @@ void tsd_import_refused(struct tsd_import *im, uint64_t n, struct ts_slice reaso
         import_count_reason(im, n, reason);
 }
 
-void tsd_import_say_full(const struct ts_error *err)
+void tsd_import_say_full(void)
 {
-    if (err->code == TS_ENOSPC)
-        tsd_say("free space on the disk of the data folder and import the same files again: points that are "
-                "stored "
-                "already stay as they are");
+    tsd_say("free space on the disk of the data folder and import the same files again: points that are "
+            "stored already stay as they are");
 }
 
 void tsd_import_show(struct tsd_import *im)

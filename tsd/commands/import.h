@@ -81,8 +81,8 @@ static inline uint64_t tsd_import_number(const struct tsd_import *im, uint64_t l
 }
 /** Count n refused lines that are not listed, for a reason. n 0: nothing. */
 void tsd_import_refused(struct tsd_import *im, uint64_t n, struct ts_slice reason);
-/** If an import of single points has failed since the disk is full, say how to go on. */
-void tsd_import_say_full(const struct ts_error *err);
+/** Say how to go on after an import of single points that has failed because the disk is full. */
+void tsd_import_say_full(void);
 /** Show the progress. */
 void tsd_import_show(struct tsd_import *im);
 /* Options of commands that read files of points. */

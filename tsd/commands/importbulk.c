@@ -28,6 +28,7 @@
     ((uint64_t)512 << 20) /* by default, or a quarter of the machine's memory if that is less */
 #define BULK_NAMES_BYTES ((size_t)256 << 10)                 /* names of one request */
 #define BULK_POINT_BYTES (2 * sizeof(struct sto_bulk_point)) /* a point, and again while it is sorted */
+#define BULK_THREADS     64                                  /* most that parse and sort */
 #define BULK_NICE        10 /* of parsing and sorting: the daemon's queries come first */
 #define BULK_SHOW_NS     200000000
 #define BULK_TOUCH_NS    5000000000 /* the folder is used so often, so that it does not expire */
@@ -435,8 +436,6 @@ static int bulk_finish(void *sink, struct ts_error *err)
 static void bulk_failed(void *sink, struct ts_error *err)
 {
     struct bulk_sink *s = sink;
-    s->left.dir = s->place.dir;
-    s->left.replaces = tsd_bulk_store_replaces(&s->store);
     if (!s->done && !s->gone.code && (err->code == TS_ECANCELLED || err->code == TS_ENOSPC))
         tsd_bulk_explain_end(&s->store, &s->left, err);
 }
@@ -527,8 +526,7 @@ static int bulk_open_folder(struct bulk_sink *s, uint64_t memory, struct ts_erro
 static int bulk_begin(struct bulk_sink *s, struct ts_error *err)
 {
     uint64_t memory = 0;
-    long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned n = n_cores < 1 ? 1 : n_cores > 64 ? 64 : (unsigned)n_cores;
+    unsigned n = ts_pool_cores(BULK_THREADS);
     TS_TRY(bulk_memory(s->im->args, &memory, err));
     TS_TRY(tsd_bulk_identify(s->im->args, s->store.id, &s->left.command, err));
     TS_TRY(tsd_bulk_store_open(&s->store, TSD_LOCAL_CREATE, err));
@@ -543,6 +541,7 @@ static int bulk_begin(struct bulk_sink *s, struct ts_error *err)
     s->pool = ts_pool_new_nice(n, "tsd-import", BULK_NICE);
     TS_TRY(bulk_open_folder(s, memory, err));
     s->left.dir = s->place.dir;
+    s->left.replaces = tsd_bulk_store_replaces(&s->store);
     if (!s->left.n_kept)
         tsd_bulk_tell_others(&s->store, &s->left);
     s->n_ring = 2 * n + 2;

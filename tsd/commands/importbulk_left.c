@@ -19,7 +19,7 @@ void tsd_bulk_explain_end(struct tsd_bulk_store *s, const struct tsd_bulk_left *
 {
     struct sto_bulk_ended ended;
     char n[32], what[400];
-    bool is_full = err->code == TS_ENOSPC, keeps = left->command && left->n_kept;
+    bool keeps = left->command && left->n_kept;
     const char *none = left->replaces ? "nothing is replaced" : "nothing is stored";
     tsd_count_text(left->n_kept, n);
     if (keeps)
@@ -29,12 +29,9 @@ void tsd_bulk_explain_end(struct tsd_bulk_store *s, const struct tsd_bulk_left *
         (void)snprintf(what, sizeof what, "nothing is kept");
     else
         (void)snprintf(what, sizeof what, "nothing can be used again of %.300s", left->dir);
-    tsd_say("%s yet; %s: %s%s%s", none, what,
-            is_full ? "free space, and repeat the command" : "the same command",
-            keeps     ? is_full ? ", which continues" : " continues"
-            : is_full ? ", which begins again"
-                      : " begins again",
-            left->command ? "" : ", with an input that has all points");
+    tsd_say("%s yet; %s: %s %s%s", none, what,
+            err->code == TS_ENOSPC ? "free space, and repeat the command, which" : "the same command",
+            keeps ? "continues" : "begins again", left->command ? "" : ", with an input that has all points");
 }
 
 /* Has a folder what the same command has sorted? */

@@ -124,11 +124,8 @@ static int store_finish(void *sink, struct ts_error *err)
 static void store_failed(void *sink, struct ts_error *err)
 {
     struct store_sink *s = sink;
-    int code = err->code;
-    if (sto_store_refusing(s->store) && strstr(err->text, "disk is full"))
-        err->code = TS_ENOSPC;
-    tsd_import_say_full(err);
-    err->code = code;
+    if (err->code == TS_ENOSPC || (sto_store_refusing(s->store) && strstr(err->text, "disk is full")))
+        tsd_import_say_full();
 }
 
 static int store_close(void *sink, struct ts_error *err)

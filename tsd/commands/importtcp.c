@@ -399,7 +399,8 @@ static int tcp_finish(void *sink, struct ts_error *err)
 static void tcp_failed(void *sink, struct ts_error *err)
 {
     (void)sink;
-    tsd_import_say_full(err);
+    if (err->code == TS_ENOSPC)
+        tsd_import_say_full();
 }
 
 static int tcp_close(void *sink, struct ts_error *err)

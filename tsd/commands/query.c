@@ -482,25 +482,15 @@ static const char *query_keys(const struct tsd_args *args, struct ts_arena *aren
     return all;
 }
 
-/* The words as a query. Whether the end is later than the start may depend on the zone of dates, so a refusal stands only once the daemon's is known;
- * and a picture is labelled here. */
+/* The words as a query. The zone of the store counts for what is left out, and that of the daemon for the labels of a picture. */
 static int query_words(struct query_run *r, struct ts_error *err)
 {
     const struct tsd_args *args = r->args;
-    bool local = tsd_args_has(args, "data");
-    if (local)
+    if (tsd_args_has(args, "data"))
         TS_TRY(tsd_zone_of_store(args, err));
     else if (tsd_args_has(args, "plot"))
         (void)tsd_zone_begin(args, NULL); /* a daemon that does not answer is an error of the query */
-    int rc = TS_EINVAL;
-    for (unsigned tries = 0; rc < 0 && tries < 2; tries++) {
-        if (tries && (local || tsd_args_has(args, "tz") || tsd_zone_begin(args, NULL) < 0))
-            break;
-        ts_buf_clear(&r->uri);
-        rc = qry_parse_words(args->words, args->n_words, r->by, tsd_args_get(args, "tz"),
-                             tsd_args_get(args, "fill"), ts_clock_ms(), &r->arena, &r->spec, &r->uri, err);
-    }
-    return rc;
+    return tsd_zone_words(args, r->by, &r->arena, &r->spec, &r->uri, err);
 }
 
 int tsd_query_run(const struct tsd_args *args)

@@ -7,15 +7,15 @@
 #include "tsd/daemon/settings.h"
 
 #include "base/log.h"
+#include "base/pool.h"
 #include "tsd/daemon/permissions.h"
 #include "tsd/daemon/memory.h"
 
-#include <unistd.h>
+#include <limits.h>
 
 static unsigned settings_cores(int64_t configured)
 {
-    long n = configured > 0 ? (long)configured : sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : (unsigned)n;
+    return configured > 0 ? (unsigned)configured : ts_pool_cores(UINT_MAX);
 }
 
 /* "*" beside names is OpenTSDB's start-up error; it is ours too, since it says two things. */

@@ -205,12 +205,12 @@ static void check_row(struct sim *s, unsigned i, int32_t hour, const struct sto_
     s->aged.n_days += a->n_hours > 0;
 }
 
-/* Scan the rows of one series before to_ms; aged: also those that have expired. */
-static int scan_series(struct sto_snap *snap, const struct sto_series *h, int64_t from_ms, int64_t to_ms,
-                       bool aged, struct sto_merge **out, struct ts_error *err)
+/* Scan the rows of the series *h before to_ms; aged: also those that have expired. The scan reads h until it is freed. */
+static int scan_series(struct sto_snap *snap, const struct sto_series *const *h, int64_t from_ms,
+                       int64_t to_ms, bool aged, struct sto_merge **out, struct ts_error *err)
 {
-    struct sto_scan_spec spec = {.metric = h->metric,
-                                 .series = &h,
+    struct sto_scan_spec spec = {.metric = (*h)->metric,
+                                 .series = h,
                                  .n_series = 1,
                                  .from_ms = from_ms,
                                  .to_ms = to_ms - 1,
@@ -228,7 +228,7 @@ static bool check_expired(struct sim *s, unsigned i, struct sto_snap *snap, cons
     struct ts_error err = {0};
     struct sto_row row;
     struct sto_aged a;
-    int rc = scan_series(snap, h, STO_MIN_TS_MS, to_ms, false, &scan, &err);
+    int rc = scan_series(snap, &h, STO_MIN_TS_MS, to_ms, false, &scan, &err);
     while (rc >= 0 && (rc = sto_merge_next(scan, &row, &err)) == 1)
         if (shown_ms != STO_KEEP_FOREVER && row.key.hour * TS_HOUR_MS < s->now_ms - shown_ms &&
             sto_aged_read(row.cells, &a))
@@ -248,7 +248,7 @@ static bool check_scan(struct sim *s, unsigned i, struct sto_snap *snap, const s
     struct ts_error err = {0};
     struct sto_row row;
     struct sto_aged a;
-    int rc = scan_series(snap, h, from_ms, to_ms, true, &scan, &err);
+    int rc = scan_series(snap, &h, from_ms, to_ms, true, &scan, &err);
     while (rc >= 0 && (rc = sto_merge_next(scan, &row, &err)) == 1)
         if (rows ? sto_aged_read(row.cells, &a) : sto_aged_make(row.cells, &a))
             check_row(s, i, row.key.hour, &a, names[kind]);

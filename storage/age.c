@@ -21,6 +21,7 @@
 #define SLICE_BYTES 8192u      /* most that it takes */
 #define SET_BYTES   256u       /* a bitmap of one container takes so much more */
 #define FEW         32u /* the limit of bytes does not wait for the summaries of one in so many series */
+#define VOIDS       3u  /* so many passes in a row may be void without counting as failures */
 
 int sto_age__open(struct sto_store *st, struct ts_error *err)
 {
@@ -39,6 +40,7 @@ void sto_age__close(struct sto_store *st)
 {
     sto_keep_unref(st->age.keep);
     st->age.keep = NULL;
+    sto_age_left__release(&st->age.left);
     if (st->age.is_open)
         pthread_mutex_destroy(&st->age.marks_mu);
     st->age.is_open = false;
@@ -75,16 +77,18 @@ struct pass {
     size_t n_rise;
     struct sto_aged_files *files; /* NULL: there was nothing to do yet */
     struct sto_age_rows rows;     /* with the snapshot that is read */
-    uint64_t generation;  /* of the catalog when it was taken: series of summaries are found by names */
-    int64_t first_ms;     /* no point is older */
-    uint64_t max_rows;    /* it ends after so many */
-    bool cut;             /* it ends with what is in todo: there is no memory for more */
-    bool only_failed;     /* nothing went wrong but with the series that failed */
-    uint64_t n_ages;      /* series with rules that keep summaries of them */
-    uint64_t n_overtaken; /* series of which something was deleted meanwhile */
-    uint64_t n_series;    /* whose marks have risen, those of hours too */
-    uint64_t n_of_days;   /* of them, those of hours */
-    uint64_t n_days;      /* rows of days, of p->rows.n_rows */
+    uint64_t generation; /* of the catalog when it was taken: series of summaries are found by names */
+    int64_t first_ms;    /* no point is older */
+    uint64_t max_rows;   /* it ends after so many */
+    bool cut;            /* it ends with what is in todo: there is no memory for more */
+    bool only_failed;    /* nothing went wrong but with the series that failed */
+    uint64_t n_ages;     /* series with rules that keep summaries of them */
+    roaring_bitmap_t *overtaken; /* series of which something was deleted or loaded meanwhile; owned */
+    bool
+        is_void; /* rules or names were changed meanwhile: it has set no marks, and nothing else went wrong */
+    uint64_t n_series;  /* whose marks have risen, those of hours too */
+    uint64_t n_of_days; /* of them, those of hours */
+    uint64_t n_days;    /* rows of days, of p->rows.n_rows */
 };
 
 static bool is_full(const struct pass *p)
@@ -374,8 +378,10 @@ static void on_delete(void *arg, const struct sto_tomb *t)
     struct pass *p = arg;
     for (size_t i = 0; i < p->n_rise; i++)
         if (t->from_ms < p->rise[i].to_ms && roaring_bitmap_contains(p->rise[i].done, t->series) &&
-            t->to_ms >= sto_keep_aged_to_ms(p->keep, t->series))
-            p->n_overtaken += roaring_bitmap_remove_checked(p->rise[i].done, t->series);
+            t->to_ms >= sto_keep_aged_to_ms(p->keep, t->series)) {
+            roaring_bitmap_remove(p->rise[i].done, t->series);
+            roaring_bitmap_add(p->overtaken, t->series);
+        }
 }
 
 /* So has a bulk load, which may have points that have expired. */
@@ -385,26 +391,11 @@ static int drop_loaded(struct pass *p, struct ts_error *err)
     for (size_t i = 0; i < p->n_rise && rc == 0; i++) {
         roaring_bitmap_t *newer = roaring_bitmap_create();
         rc = sto_aged_files_newer(p->files, p->rows.snap->v, p->rise[i].done, p->rise[i].to_ms, newer, err);
-        p->n_overtaken += roaring_bitmap_get_cardinality(newer);
+        roaring_bitmap_or_inplace(p->overtaken, newer);
         roaring_bitmap_andnot_inplace(p->rise[i].done, newer);
         roaring_bitmap_free(newer);
     }
     return rc;
-}
-
-/* Add a set, which is taken, to the marks. */
-static void add_mark(struct sto_floors *marks, int64_t to_ms, roaring_bitmap_t *series)
-{
-    size_t k = 0;
-    while (k < marks->n && marks->at[k].cutoff_ms != to_ms)
-        k++;
-    if (k == marks->n && !roaring_bitmap_is_empty(series)) {
-        marks->at[marks->n++] = (struct sto_floor){.cutoff_ms = to_ms, .series = series};
-        return;
-    }
-    if (k < marks->n)
-        roaring_bitmap_or_inplace(marks->at[k].series, series);
-    roaring_bitmap_free(series);
 }
 
 /* The marks once all that was done is durable. */
@@ -418,13 +409,13 @@ static struct sto_floors *risen(struct pass *p)
         uint64_t n = roaring_bitmap_get_cardinality(p->rise[i].done);
         p->n_series += n;
         p->n_of_days += p->rise[i].has_days ? n : 0;
-        add_mark(out, p->rise[i].to_ms, roaring_bitmap_copy(p->rise[i].done));
+        sto_age_marks__add(out, p->rise[i].to_ms, roaring_bitmap_copy(p->rise[i].done));
     }
     for (size_t i = 0; i < n_old; i++) {
         roaring_bitmap_t *left = roaring_bitmap_andnot(old->at[i].series, p->gone);
         for (size_t k = 0; k < p->n_rise; k++)
             roaring_bitmap_andnot_inplace(left, p->rise[k].done);
-        add_mark(out, old->at[i].cutoff_ms, left);
+        sto_age_marks__add(out, old->at[i].cutoff_ms, left);
     }
     for (size_t i = 0; i < out->n; i++)
         roaring_bitmap_run_optimize(out->at[i].series);
@@ -473,10 +464,12 @@ static int run(struct pass *p, struct ts_error *err)
 {
     struct ts_error why = {0};
     p->gone = roaring_bitmap_create();
+    p->overtaken = roaring_bitmap_create();
     int rc = do_all(p, &why);
     if (rc == 0 && p->files)
         rc = write_rows(p, &why);
     int rc2 = p->files ? save_marks(p, rc < 0 ? NULL : &why) : 0;
+    p->is_void = rc == 0 && rc2 == TS_EBUSY;
     if (rc == 0 && rc2 == 0 && p->rows.failed && !roaring_bitmap_is_empty(p->rows.failed)) {
         rc = p->rows.why.code;
         why = p->rows.why;
@@ -496,6 +489,8 @@ static void release(struct pass *p)
     ts_free(p->rise);
     if (p->gone)
         roaring_bitmap_free(p->gone);
+    if (p->overtaken)
+        roaring_bitmap_free(p->overtaken);
     if (p->files)
         sto_age_rows__release(&p->rows);
     sto_aged_files_end(p->files);
@@ -507,18 +502,22 @@ static void release(struct pass *p)
 /* Nothing is left to do at this hour with these rules, or what is left has just failed again. */
 static bool is_complete(const struct pass *p, int rc)
 {
-    return (rc == 0 || p->only_failed) && !p->cut && !is_full(p) && !p->n_series && !p->n_overtaken;
+    return (rc == 0 || p->only_failed) && !p->cut && !is_full(p) && !p->n_series &&
+           roaring_bitmap_is_empty(p->overtaken);
 }
 
 /* What a pass is to the limit of bytes (age.h). */
 static int outcome(const struct pass *p, int rc)
 {
     bool ran = rc == 0 || p->only_failed;
-    uint64_t n_left = p->n_overtaken + (p->only_failed ? roaring_bitmap_get_cardinality(p->rows.failed) : 0);
+    uint64_t n_overtaken = roaring_bitmap_get_cardinality(p->overtaken);
+    uint64_t n_left = n_overtaken + (p->only_failed ? roaring_bitmap_get_cardinality(p->rows.failed) : 0);
     if (ran && !p->cut && !is_full(p) && !p->n_series && n_left <= p->n_ages / FEW)
         return 1;
-    if (ran && p->n_series > p->n_overtaken) /* whoever deletes can delay that, but not for ever */
+    if (ran && p->n_series > n_overtaken) /* whoever deletes can delay that, but not for ever */
         return 0;
+    if (p->is_void && p->st->age.n_void <= VOIDS)
+        return TS_ECANCELLED;
     return rc < 0 ? rc : TS_EBUSY;
 }
 
@@ -558,6 +557,7 @@ int sto_age__pass(struct sto_store *st, int64_t before_ms)
                      .max_rows = st->opts.age_pass_rows ? st->opts.age_pass_rows : PASS_ROWS};
     struct ts_error why = {0};
     if (!sto_keep_ages(p.keep)) {
+        sto_age_left__release(&a->left);
         sto_keep_unref(p.keep);
         return 1;
     }
@@ -565,7 +565,10 @@ int sto_age__pass(struct sto_store *st, int64_t before_ms)
         sto_keep_unref(p.keep);
         return a->outcome;
     }
-    int rc = run(&p, &why), out = outcome(&p, rc);
+    int rc = run(&p, &why);
+    a->n_void = p.is_void ? a->n_void + 1 : 0;
+    sto_age_left__note(&a->left, st->catalog, p.overtaken, p.only_failed ? p.rows.failed : NULL);
+    int out = outcome(&p, rc);
     if (is_complete(&p, rc)) {
         a->outcome = out;
         sto_keep_unref(a->keep);

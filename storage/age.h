@@ -25,6 +25,7 @@
 #define STORAGE_AGE_H
 
 #include "base/err.h"
+#include "storage/age_left.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -40,8 +41,10 @@ struct sto_age {
     struct sto_keep *keep; /* rules of the last pass that was complete; owned; NULL = none was in this run */
     int32_t hour;          /* up to which */
     int outcome;           /* what it returned */
-    bool is_open;          /* marks_mu is there */
-    bool is_there;         /* DIR/AGED has the marks that are in force */
+    unsigned n_void;       /* passes in a row that a change of rules or names has made void, until now */
+    struct sto_age_left left; /* of the last pass */
+    bool is_open;             /* marks_mu is there */
+    bool is_there;            /* DIR/AGED has the marks that are in force */
     _Atomic uint64_t n_passes, n_hours, n_days,
         n_errors; /* passes that wrote something, rows of hours, rows of days, passes that failed; relaxed */
 };
@@ -50,8 +53,9 @@ struct sto_age {
 int sto_age__open(struct sto_store *st, struct ts_error *err);
 void sto_age__close(struct sto_store *st);
 /** Make summaries of what has expired at before_ms, or is cut off by the limit of bytes, if it is time. 1: nothing is left to do, but for 1/32 of the series at most; 0: most of what
- * was looked at has its summaries now, and another pass goes on. An error: series failed (the same again until the next hour or other rules); TS_EBUSY: deletes or changes of
- * names have made most of it void, or memory sufficed for no series. Errors but those of deletes are logged. Points whose summaries were not made stay. Blocks. */
+ * was looked at has its summaries now, and another pass goes on. An error: series failed (the same again until the next hour or other rules); TS_EBUSY: deletes have made most of
+ * it void, or memory sufficed for no series; TS_ECANCELLED: the store is closing, or a change of rules or names has made it void, which is TS_EBUSY when it goes on for several passes, so
+ * that no client keeps the limit of bytes from being kept. Errors but those of deletes are logged. Points whose summaries were not made stay, those of series in st->age.left. Blocks. */
 int sto_age__pass(struct sto_store *st, int64_t before_ms);
 /** Report counters. Any thread. */
 void sto_age__stats(const struct sto_store *st, void (*each)(void *arg, const char *name, uint64_t value),

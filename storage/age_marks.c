@@ -82,3 +82,17 @@ int sto_age_marks__write(struct sto_store *st, const struct sto_floors *marks, s
     sto_floors_unref(none);
     return rc;
 }
+
+void sto_age_marks__add(struct sto_floors *marks, int64_t to_ms, roaring_bitmap_t *series)
+{
+    size_t k = 0;
+    while (k < marks->n && marks->at[k].cutoff_ms != to_ms)
+        k++;
+    if (k == marks->n && !roaring_bitmap_is_empty(series)) {
+        marks->at[marks->n++] = (struct sto_floor){.cutoff_ms = to_ms, .series = series};
+        return;
+    }
+    if (k < marks->n)
+        roaring_bitmap_or_inplace(marks->at[k].series, series);
+    roaring_bitmap_free(series);
+}

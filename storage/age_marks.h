@@ -32,5 +32,7 @@ struct sto_store;
 int sto_age_marks__read(struct sto_store *st, struct sto_floors **out, struct ts_error *err);
 /** Replace DIR/AGED; NULL: by no marks. It is on disk when 0 is returned. TS_ELIMIT: more than STO_FLOORS_MAX marks; errors of sto_floors_write_to. */
 int sto_age_marks__write(struct sto_store *st, const struct sto_floors *marks, struct ts_error *err);
+/** Add a mark of a set of series, which is taken, to marks->at[0..marks->n), which has room for one more. */
+void sto_age_marks__add(struct sto_floors *marks, int64_t to_ms, roaring_bitmap_t *series);
 
 #endif

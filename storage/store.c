@@ -132,9 +132,11 @@ static int tags_of(void *arg, uint32_t series, struct sto_tag *tags)
     return n;
 }
 
-static int age(void *arg, int64_t before_ms)
+static int age(void *arg, int64_t before_ms, const struct sto_age_left **out_left)
 {
-    return sto_age__pass(arg, before_ms);
+    struct sto_store *st = arg;
+    *out_left = &st->age.left;
+    return sto_age__pass(st, before_ms);
 }
 
 static struct sto_keep *keep(void *arg)

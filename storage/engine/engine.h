@@ -41,6 +41,13 @@ struct sto_engine_found {
     bool used;
 };
 
+/* Series whose points stay although they have expired, since their summaries were not made (storage/age_left.h). {0}: there are none. */
+struct sto_age_left {
+    roaring_bitmap_t
+        *series;    /* of points, not of summaries of hours, which go last anyway; owned; NULL: none */
+    uint64_t epoch; /* another one when series is another set; 0: never any */
+};
+
 /* What the engine needs of the caller that opens it, who keeps the names. */
 struct sto_engine_owner {
     /* Code 0: the caller wants a read-only store. Otherwise refused puts return this code and text. */
@@ -84,8 +91,9 @@ struct sto_engine_owner {
      * thread. NULL: points are kept for opts->retention_ms. */
     struct sto_keep *(*keep)(void *arg);
     /* Makes summaries of what has expired before_ms, and of what the limit of bytes cuts off, before it is removed (storage/age.h). The compact thread calls it with
-     * nothing held but compact_mu. 1: nothing is left to do, or too little to matter; 0: it made some, and another call goes on; an error: too many were not made. May be NULL. */
-    int (*age)(void *arg, int64_t before_ms);
+     * nothing held but compact_mu. 1: nothing is left to do, or too few series to matter; 0: it made some, and another call goes on; TS_ECANCELLED: it could not tell; other errors: too many were
+     * not made. out_left is set to the series whose points stay; borrowed until the next call. May be NULL. */
+    int (*age)(void *arg, int64_t before_ms, const struct sto_age_left **out_left);
     /* The limit of bytes; borrowed, and open from `ready` to `closed`. NULL: there is none. */
     struct sto_quota *quota;
     /* The declared totals whose names are known: how many; out has room for STO_TOTALS_MAX. Called after `ready`, by any thread. NULL: there are none. */

@@ -11,6 +11,7 @@
 #include "storage/bulk.h"
 #include "storage/engine/evict_pick.h"
 #include "storage/engine/expire.h"
+#include "storage/engine/expire_cut.h"
 #include "storage/engine/output.h"
 #include "storage/engine/ship.h"
 #include "storage/engine/unfinished.h"
@@ -244,8 +245,40 @@ void sto_evict__look(struct sto_engine *e)
     sto_engine_unpin(e, v);
 }
 
-void sto_evict__aged(struct sto_engine *e, int rc, int64_t points_ms)
+/* Bytes of points of these series at all times: of those that the cutoff of points has not reached, too, since a higher one would leave them behind. */
+static uint64_t left_bytes(struct sto_engine *e, const struct sto_age_left *left)
 {
+    struct sto_version *v = sto_engine_pin(e);
+    int64_t from_ms = sto_quota_cutoff_ms(e->owner.quota);
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < v->n_ssts && !atomic_load_explicit(&e->stop_compact, memory_order_relaxed); i++) {
+        struct sto_sst_wear *w = sto_sst_wear(v->ssts[i]);
+        const struct sto_sst_info *f = sto_sst_info(v->ssts[i]);
+        if (w->left_epoch != left->epoch || w->left_ms != from_ms) {
+            w->n_left = sto_expire_cut__points_of(v->ssts[i], left->series, from_ms);
+            w->left_epoch = left->epoch;
+            w->left_ms = from_ms;
+        }
+        if (w->n_left)
+            bytes += (uint64_t)((double)sto_sst_disk_bytes(v->ssts[i]) *
+                                ((double)w->n_left / (double)f->n_points));
+    }
+    sto_engine_unpin(e, v);
+    return bytes;
+}
+
+/* Have series without summaries so many points that the cutoff of points would take the room for them from all others? */
+static bool are_large(struct sto_engine *e, const struct sto_age_left *left)
+{
+    uint64_t max_bytes = e->owner.quota ? sto_quota_max_bytes(e->owner.quota) : 0;
+    return max_bytes && left->series && !roaring_bitmap_is_empty(left->series) &&
+           left_bytes(e, left) > max_bytes / STO_EVICT_PARTS;
+}
+
+void sto_evict__aged(struct sto_engine *e, int rc, int64_t points_ms, const struct sto_age_left *left)
+{
+    if (rc == 1 && are_large(e, left))
+        rc = TS_EBUSY;
     if (rc == 1) {
         atomic_store_explicit(&e->evict.aged_ms, points_ms, memory_order_relaxed);
         atomic_store_explicit(&e->evict.n_failures, 0, memory_order_relaxed);

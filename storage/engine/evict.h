@@ -10,8 +10,8 @@
  * **Points before summaries.** If there are summaries of hours or days, or rules that make them, the cutoff of points rises first, up to the beginning of the newest day (UTC). What
  * is before it gets summaries where its rule makes them (storage/age.h), and then floors remove it (expire.h). Until that is done nothing else is cut off; what the floors hide
  * counts as gone. Only when points of all days before the newest do not suffice, the cutoff of everything rises, which removes the oldest summaries, and points once it passes the other one.
- * It rises alone, too, once making summaries has failed STO_EVICT_FAILURES times since all were made last: series fail, or somebody deletes or renames during each pass. The cutoff of points rises
- * neither while such failures are counted nor then, since the points of what failed do not go, and would drive it up to the newest day.
+ * It rises alone, too, once making summaries has failed STO_EVICT_FAILURES times since all were made last: many series fail, or a few that have more than 1/32 of the limit, or somebody deletes or renames
+ * during each pass. The cutoff of points rises neither while such failures are counted nor then, since the points of what failed do not go, and would drive it up to the newest day.
  *
  * With a remote store nothing is hidden: files go whose points it has acknowledged, the oldest first.
  *
@@ -34,8 +34,9 @@ int64_t sto_evict__points_ms(const struct sto_engine *e);
 bool sto_evict__is_apart(const struct sto_engine *e);
 /** And does the store exceed its limit, so that files are written again without such points at once? Any thread. */
 bool sto_evict__is_urgent(const struct sto_engine *e);
-/** Summaries were made, rc as in struct sto_engine_owner, while points before points_ms had to go. */
-void sto_evict__aged(struct sto_engine *e, int rc, int64_t points_ms);
+/** Summaries were made, rc and left as in struct sto_engine_owner, while points before points_ms had to go. compact_mu held. Blocks: reads blocks of files that have series of
+ * left. */
+void sto_evict__aged(struct sto_engine *e, int rc, int64_t points_ms, const struct sto_age_left *left);
 /** Is there a limit, or a cutoff that one has left? Any thread. */
 bool sto_evict__is_on(const struct sto_engine *e);
 /** If there is no limit any more: make what it had cut off impossible to reappear, and clear its cutoff. Blocks: a flush. */

@@ -86,3 +86,29 @@ uint64_t sto_expire_cut__points(struct sto_sst *sst, const struct sto_cut_by *by
     ts_free(c.floors);
     return n;
 }
+
+/* Points of a sample that are of some series. */
+struct share {
+    const roaring_bitmap_t *series;
+    int32_t from; /* hour */
+    uint64_t n, n_of;
+};
+
+static void count_share(void *arg, const struct sto_key *key, uint32_t n_points)
+{
+    struct share *s = arg;
+    s->n += n_points;
+    s->n_of += key->hour >= s->from && roaring_bitmap_contains(s->series, key->series) ? n_points : 0;
+}
+
+uint64_t sto_expire_cut__points_of(struct sto_sst *sst, const roaring_bitmap_t *series, int64_t from_ms)
+{
+    const struct sto_sst_info *f = sto_sst_info(sst);
+    struct share s = {.series = series, .from = from_ms > STO_MIN_TS_MS ? sto_hour(from_ms) : INT32_MIN};
+    if (!f->n_points || f->max_ms < from_ms || sto_sst_broken(sst) || sto_sst_has_lost_index(sst) ||
+        sto_sst_series_meets(sto_sst_series(sst), series, NULL) != 1)
+        return 0;
+    if (sto_sample_rows(sst, STO_CUT_BLOCKS, count_share, &s, NULL) < 0 || !s.n)
+        return 0;
+    return (uint64_t)((double)f->n_points * ((double)s.n_of / (double)s.n));
+}

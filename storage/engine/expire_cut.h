@@ -39,5 +39,7 @@ bool sto_expire_cut__waits(const struct sto_sst_info *file, int64_t cutoff_ms, i
  * Blocks: reads from the file.   Cost: decodes STO_CUT_BLOCKS blocks.
  */
 uint64_t sto_expire_cut__points(struct sto_sst *sst, const struct sto_cut_by *by);
+/** Estimate how many points of a file are of series of a set, and not before a time. Returns 0, blocks and costs as above. */
+uint64_t sto_expire_cut__points_of(struct sto_sst *sst, const roaring_bitmap_t *series, int64_t from_ms);
 
 #endif

@@ -374,8 +374,9 @@ static void make_summaries(struct sto_engine *e, int64_t at_ms)
     if (!e->owner.age || (at_ms == INT64_MIN && !sto_evict__is_apart(e)))
         return;
     int64_t points_ms = sto_evict__points_ms(e);
-    int rc = e->owner.age(e->owner.arg, at_ms == INT64_MIN ? STO_MIN_TS_MS : at_ms);
-    sto_evict__aged(e, rc, points_ms);
+    const struct sto_age_left *left;
+    int rc = e->owner.age(e->owner.arg, at_ms == INT64_MIN ? STO_MIN_TS_MS : at_ms, &left);
+    sto_evict__aged(e, rc, points_ms, left);
 }
 
 /* ages: make summaries of what is to be removed, which may take long. */

@@ -160,6 +160,9 @@ struct sto_sst_wear {
     int64_t cut_ms;         /* and its time */
     bool cut_at_once;       /* and whether files waited for it */
     bool cut_known;         /* n_cut was computed */
+    uint64_t left_epoch;    /* of the series that n_left was computed with (evict.c); 0 = none */
+    int64_t left_ms;        /* and from when on */
+    uint64_t n_left;        /* points of these series */
 };
 /** The state of deletes; never NULL. wear.c and expire.c alone change the members that are not from the footer. */
 struct sto_sst_wear *sto_sst_wear(struct sto_sst *sst);

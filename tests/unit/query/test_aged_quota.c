@@ -30,14 +30,14 @@ static void limit(struct sto_store *st, uint64_t max_bytes)
         fail_msg("%s", err.text);
 }
 
-static void start_limited(struct world *w, const char *text, uint64_t max_series)
+static void start_limited(struct world *w, const char *text, uint64_t max_series, size_t memstore_bytes)
 {
     *w = (struct world){.rnd = 7,
                         .max_series = max_series,
                         .n_series = SERIES,
                         .points_ms = 4000 * DAY,
                         .hours_ms = 8000 * DAY,
-                        .memstore_bytes = MEMSTORE};
+                        .memstore_bytes = memstore_bytes};
     set_clock(w, T0);
     w->f = t_faultfs_new(1);
     w->all_f = t_faultfs_new(1);
@@ -49,7 +49,7 @@ static void start_limited(struct world *w, const char *text, uint64_t max_series
 
 static void start(struct world *w, const char *text)
 {
-    start_limited(w, text, 0);
+    start_limited(w, text, 0, MEMSTORE);
 }
 
 /* The points of day d, and the time at its end. */
@@ -232,6 +232,7 @@ static void test_aged_quota__no_crash_loses_an_hour(void **state)
 struct client {
     struct world *w;
     bool renames; /* a metric, there and back; else deletes points of a series, which has none at at_ms */
+    bool rules;   /* changes rules instead */
     int64_t at_ms;
     bool is_on, is_busy, is_renamed;
     unsigned n;
@@ -245,7 +246,9 @@ static void on_call(void *arg, enum t_op op, const char *path, bool after)
     struct ts_slice name[] = {ts_slice_str("m1"), ts_slice_str("m2")};
     struct ts_error err = {0};
     c->is_busy = true;
-    if (!c->renames)
+    if (c->rules)
+        rule(c->w->st, c->is_renamed ? STO_RETAIN_REMOVE : STO_RETAIN_ADD, "x points=9d");
+    else if (!c->renames)
         sto_delete(sto_writer(c->w->st, 0), series(c->w->st, 1), c->at_ms, c->at_ms);
     else if (sto_uid_rename(sto_store_catalog(c->w->st), STO_UID_METRIC, name[c->is_renamed],
                             name[!c->is_renamed], &err) < 0)
@@ -296,12 +299,47 @@ static void test_aged_quota__no_client_holds_the_limit_up(void **state)
     }
 }
 
+/* Rules change during most passes, but never during four in a row. Each has work, since points expire every hour: none says that all have been made. The store grows,
+ * and is beyond its limit all the time. */
+static void test_aged_quota__changes_of_rules_are_no_failures(void **state)
+{
+    (void)state;
+    struct world w;
+    start(&w, "m0 points=48h hours=forever");
+    struct client c = {.w = &w, .rules = true};
+    unsigned n_void = 0;
+    for (int64_t d = 0; d < 4; d++)
+        a_day(&w, d);
+    pump(&w);
+    uint64_t max_bytes = look(w.st).bytes / 32 * 31;
+    limit(w.st, max_bytes);
+    t_faultfs_set_hook(w.f, on_call, &c);
+    for (int64_t h = 0; h < 40; h++) {
+        set_clock(&w, T0 + 4 * DAY + (h + 1) * TS_HOUR_MS);
+        for (int64_t k = 0; k < 4 * AN_HOUR; k++)
+            for (unsigned i = 0; i < SERIES; i++)
+                put(&w, i, T0 + 4 * DAY + h * TS_HOUR_MS + k * (TS_HOUR_MS / AN_HOUR / 4), value(&w, i));
+        settle(&w, STO_LEVEL_FILES);
+        c.is_on = h % 4 != 3;
+        c.n = 0;
+        pump(&w);
+        c.is_on = false;
+        n_void += c.n > 0;
+        struct sto_max_bytes m = look(w.st);
+        assert_int_equal(m.summaries_ms, STO_MIN_TS_MS);
+        assert_true(h < 2 || m.bytes > max_bytes);
+    }
+    assert_true(n_void > 2 * STO_EVICT_FAILURES && stat_of(w.st, "aged.errors") > 2 * STO_EVICT_FAILURES);
+    t_faultfs_set_hook(w.f, NULL, NULL);
+    end(&w);
+}
+
 /* There is no room for some series of summaries: the points that stay for want of them do not drive the cutoff on. */
 static void test_aged_quota__series_that_fail_drive_no_cutoff(void **state)
 {
     (void)state;
     struct world w;
-    start_limited(&w, RULE, SERIES + 3);
+    start_limited(&w, RULE, SERIES + 3, MEMSTORE);
     fill(&w);
     uint64_t max_bytes = 500u << 10;
     limit(w.st, max_bytes);
@@ -323,6 +361,47 @@ static void test_aged_quota__series_that_fail_drive_no_cutoff(void **state)
     end(&w);
 }
 
+/* One series among so many that it does not matter as a series has no room for its summaries: n points of it in an hour. */
+#define MANY 34
+static void start_many(struct world *w, int64_t n, int64_t days)
+{
+    start_limited(w, RULE, 2 * MANY + 1, 256u << 10);
+    for (int64_t d = 0; d < days; d++) {
+        set_clock(w, T0 + (d + 1) * DAY);
+        for (int64_t k = 0; k < 24 * AN_HOUR; k++)
+            for (unsigned i = 0; i < MANY; i++)
+                put(w, i, T0 + d * DAY + k * (TS_HOUR_MS / AN_HOUR), value(w, 4));
+        for (int64_t k = 0; k < 24 * n; k++)
+            put(w, MANY, T0 + d * DAY + k * (TS_HOUR_MS / n), value(w, 4));
+        settle(w, STO_LEVEL_FILES);
+    }
+}
+
+/* Its points stay. Be they many, they do not drive the cutoff on, up to the newest day; be they few, points go before summaries as ever. */
+static void test_aged_quota__one_large_series_that_fails_drives_no_cutoff(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t n;     /* points of it in an hour */
+        int64_t days;  /* the cutoff is before this one */
+        bool is_large; /* it has more than 1/32 of the limit */
+    } of[] = {{1800, 9, true}, {12, 10, false}};
+    for (size_t k = 0; k < 2; k++) {
+        struct world w;
+        start_many(&w, of[k].n, 12);
+        uint64_t max_bytes = look(w.st).bytes / 2;
+        limit(w.st, max_bytes);
+        looks(&w, 20);
+        struct sto_max_bytes m = look(w.st);
+        assert_true(m.bytes <= max_bytes);
+        assert_true(m.cutoff_ms > T0 + 3 * DAY && m.cutoff_ms < T0 + of[k].days * DAY);
+        assert_int_equal(m.summaries_ms > STO_MIN_TS_MS, of[k].is_large);
+        expect_hours(&w, m.summaries_ms, "in the end");
+        same(&w, "none:m0", NULL, T0, m.cutoff_ms, "points");
+        end(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -331,7 +410,9 @@ int main(void)
         cmocka_unit_test(test_aged_quota__without_a_limit_nothing_comes_back),
         cmocka_unit_test(test_aged_quota__no_crash_loses_an_hour),
         cmocka_unit_test(test_aged_quota__no_client_holds_the_limit_up),
+        cmocka_unit_test(test_aged_quota__changes_of_rules_are_no_failures),
         cmocka_unit_test(test_aged_quota__series_that_fail_drive_no_cutoff),
+        cmocka_unit_test(test_aged_quota__one_large_series_that_fails_drives_no_cutoff),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

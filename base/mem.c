@@ -14,9 +14,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define CACHE_LINE_BYTES  64
+#define HUGE_PAGE_BYTES   ((size_t)2 << 20)
 #define ARENA_ALIGN_BYTES 8
 #define ARENA_FIRST_BYTES 4096
 #define ARENA_MIN_BYTES   64
@@ -105,6 +107,17 @@ char *ts_xstrndup(const char *s, size_t n)
 void *ts_try_malloc(size_t n_bytes)
 {
     return must_fail() ? NULL : malloc(at_least_one(n_bytes));
+}
+
+void *ts_try_pages(size_t n_bytes)
+{
+    if (must_fail() || n_bytes > SIZE_MAX - HUGE_PAGE_BYTES)
+        return NULL;
+    size_t n = (n_bytes + HUGE_PAGE_BYTES - 1) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
+    void *p = aligned_alloc(HUGE_PAGE_BYTES, at_least_one(n));
+    if (p)
+        (void)madvise(p, n, MADV_HUGEPAGE);
+    return p;
 }
 
 void *ts_try_calloc(size_t n, size_t n_bytes)

@@ -29,6 +29,8 @@ void *ts_try_malloc(size_t n_bytes) __attribute__((malloc));
 void *ts_try_calloc(size_t n, size_t n_bytes) __attribute__((malloc));
 /** realloc for sizes that come from outside: NULL when memory is short, p stays as it was. */
 void *ts_try_realloc(void *p, size_t n_bytes);
+/** The same for a large block whose places are used in no order: in huge pages where the machine has them. */
+void *ts_try_pages(size_t n_bytes) __attribute__((malloc));
 /** 64-byte aligned block (cache lines), freed by ts_free; ends the process when memory is short. */
 void *ts_xaligned(size_t n_bytes) __attribute__((malloc, returns_nonnull));
 /** free; NULL is harmless. */

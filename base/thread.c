@@ -32,13 +32,19 @@ static void *thread_main(void *arg)
     ts_free(arg);
     if (s.name[0])
         (void)pthread_setname_np(pthread_self(), s.name);
-    if (s.nice) /* on Linux the value of a thread, not of the process */
-        (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + s.nice);
+    if (s.nice)
+        ts_thread_lower(s.nice);
     bool ours = ts_crash_stack_set(stack, sizeof(stack));
     void *result = s.fn(s.arg);
     if (ours)
         ts_crash_stack_clear();
     return result;
+}
+
+void ts_thread_lower(int nice)
+{
+    /* on Linux the value of a thread, not of the process */
+    (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + nice);
 }
 
 int ts_thread_start(pthread_t *out, const struct ts_thread_opts *opts)

@@ -24,5 +24,7 @@ struct ts_thread_opts {
  *  @param out  [out] for pthread_join
  *  @return 0 or an errno value of pthread_create(3) */
 int ts_thread_start(pthread_t *out, const struct ts_thread_opts *opts);
+/** Add to the nice value of the calling thread, and of those that it starts afterwards: others run before them. */
+void ts_thread_lower(int nice);
 
 #endif

@@ -101,16 +101,21 @@ int sto_bulk_writer_open(const struct sto_bulk_writer_opts *opts, struct ts_buf 
  * Sort points and write them as one run, which is newer than all runs before: of points with equal series and time the last
  * one of the chunks stays. When 0 is returned, the run and the note are on disk, and a writer that is opened later gets the note.
  *
- * @param chunks  in the order of the input; the points are freed
+ * @param chunks  in the order of the input; their points are scratch afterwards
  * @param ids     by number of the importer, n_ids of them, above all numbers of the points
  * @param note    one line of text, kept with the run
  * @return 0; errors of the file system; TS_ENOMEM; TS_ECANCELLED
  *
  * Memory: the points once more, kept for the next run until sto_bulk_writer_finish or _close.   Cost: about 60 ns a point on one thread
+ *
+ * If the next run is the last one, sto_bulk_writer_last should be called before: otherwise files are written in a form that costs less, and
+ * must be merged, where further points of their time seem likely.
  */
 int sto_bulk_writer_run(struct sto_bulk_writer *w, struct sto_bulk_chunk *chunks, size_t n_chunks,
                         const struct sto_bulk_id *ids, size_t n_ids, struct ts_slice note,
                         struct ts_error *err);
+/** The next run is the last one. */
+void sto_bulk_writer_last(struct sto_bulk_writer *w);
 /** Merge all runs into the files of DIR/bulk/ID/ready, cut along windows of time, and remove the runs. No run may be added
  * afterwards. After an error call it again, or open the folder again: what is finished is not repeated. */
 int sto_bulk_writer_finish(struct sto_bulk_writer *w, struct sto_bulk_sum *out_sum, struct ts_error *err);

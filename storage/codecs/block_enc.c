@@ -145,16 +145,22 @@ static bool same_group(const struct sto_enc_row *a, const struct sto_enc_row *b)
            a->exp == b->exp && a->seconds == b->seconds;
 }
 
+/* Plan and store the sequence of one row. */
+static void put_sequence(struct sto_enc *e, const int64_t *v, uint32_t n, struct sto_seq *out)
+{
+    struct sto_plan *p = &e->plan[0];
+    uint32_t n_res = e->zip.level == STO_LEVEL_ROUGH ? sto_plan__rough(p, v, n, out)
+                                                     : sto_plan__one(p, v, n, e->cells.n >= MANY, out);
+    sto_pack__put(&e->pack, p->res, n_res, out);
+}
+
 /* Plan and store the sequences of rows i..end, which are adjacent in e->v and e->t. */
 static void put_rows(struct sto_enc *e, uint32_t i, uint32_t end)
 {
     struct sto_enc_row *r = &e->rows[i];
-    bool entropy = e->cells.n >= MANY;
     if (end == i + 1) {
-        uint32_t n_res = sto_plan__one(&e->plan[0], e->t, r->n, entropy, &r->t);
-        sto_pack__put(&e->pack, e->plan[0].res, n_res, &r->t);
-        n_res = sto_plan__one(&e->plan[0], e->v, r->n, entropy, &r->v);
-        sto_pack__put(&e->pack, e->plan[0].res, n_res, &r->v);
+        put_sequence(e, e->t, r->n, &r->t);
+        put_sequence(e, e->v, r->n, &r->v);
         return;
     }
     sto_plan__group(&e->plan[0], e->t, e->ends, end - i, true, e->seqs[0]);

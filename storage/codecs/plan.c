@@ -263,6 +263,43 @@ uint32_t sto_plan__one(struct sto_plan *p, const int64_t *v, uint32_t n, bool en
     return n_res;
 }
 
+/* Largest difference of neighbours above the smallest one. */
+TS_CLONES static uint64_t widest_gap(const int64_t *v, uint32_t n, int64_t min_diff)
+{
+    uint64_t most = 0;
+    for (uint32_t i = 1; i < n; i++) {
+        uint64_t gap = (uint64_t)diff(v, i) - (uint64_t)min_diff;
+        most = gap > most ? gap : most;
+    }
+    return most;
+}
+
+uint32_t sto_plan__rough(struct sto_plan *p, const int64_t *v, uint32_t n, struct sto_seq *out)
+{
+    *out = (struct sto_seq){.codec = STO_CODEC_CONST, .unit = 1, .first = v[0], .cls = STO_SYM_2};
+    struct shape sh = scan(v, n);
+    if (sh.steady) {
+        out->cls = 0;
+        out->slope = n > 1 ? sh.min_diff : 0;
+        out->codec = out->slope ? STO_CODEC_STEP : STO_CODEC_CONST;
+        return 0;
+    }
+    reserve(p, n);
+    uint64_t range = (uint64_t)sh.max - (uint64_t)sh.min, gap = widest_gap(v, n, sh.min_diff);
+    if (gap < range) {
+        out->codec = STO_CODEC_GAP;
+        out->slope = sh.min_diff;
+    } else {
+        out->codec = STO_CODEC_PLAIN;
+        out->first = sh.min;
+    }
+    unsigned width = bit_len_exact(gap < range ? gap : range);
+    out->k = (uint8_t)(width < STO_SEQ_MAX_K ? width : STO_SEQ_MAX_K);
+    const struct sto_codec *c = sto_codec__get(out->codec);
+    c->encode(v, n, out->first, out->slope, p->res);
+    return sto_codec__n_res(c, n);
+}
+
 /* Do more than half of the rows with two or more values have the same step as the first of them? */
 static bool common_step(const int64_t *v, const uint32_t *ends, uint32_t n_rows, int64_t *out_step)
 {

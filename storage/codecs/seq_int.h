@@ -89,7 +89,10 @@ void sto_plan__release(struct sto_plan *p);
  * Returns the number of residuals. O(n), 5-8 ns a value. */
 uint32_t sto_plan__one(struct sto_plan *p, const int64_t *v, uint32_t n, bool entropy, struct sto_seq *out);
 
-/** The same for n_rows short sequences that are adjacent in v and share parameters where that costs least:
+/** The same in about 2 ns a value: of two codecs the one whose largest residual is smaller; all bits are low bits. */
+uint32_t sto_plan__rough(struct sto_plan *p, const int64_t *v, uint32_t n, struct sto_seq *out);
+
+/** The same as sto_plan__one for n_rows short sequences that are adjacent in v and share parameters where that costs least:
  * ends[i] is the end of sequence i in v, seqs[i] its result. The residuals of all are adjacent in p->res. */
 uint32_t sto_plan__group(struct sto_plan *p, const int64_t *v, const uint32_t *ends, uint32_t n_rows,
                          bool gaps, struct sto_seq *seqs);

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/spare.h"
+#include "storage/codecs/codec.h"
 
 #include <zstd.h>
 
@@ -113,6 +114,13 @@ size_t sto_zip__level_bytes(uint8_t level)
     return most + ZSTD_estimateCCtxSize_usingCParams(literals);
 }
 
+/* The magic number is the same in all frames. Returns the bytes that are left. */
+static size_t drop_magic(uint8_t *frame, size_t n)
+{
+    memmove(frame, frame + MAGIC_BYTES, n - MAGIC_BYTES);
+    return n - MAGIC_BYTES;
+}
+
 static void reserve_tmp(struct sto_zip *z, size_t n)
 {
     if (n <= z->tmp_cap)
@@ -128,6 +136,8 @@ size_t sto_zip__write(struct sto_zip *z, const uint8_t *src, size_t n, uint8_t *
     if (!z->literals)
         z->literals = writer_new(false, 0);
     size_t got = write_with(z->literals, src, n, dst);
+    if (z->level == STO_LEVEL_ROUGH)
+        return got ? drop_magic(dst, got) : 0;
     if (z->level || n < ALWAYS_BOTH || has_repeats(src, n)) {
         if (!z->matches)
             z->matches = writer_new(true, z->level);
@@ -138,13 +148,9 @@ size_t sto_zip__write(struct sto_zip *z, const uint8_t *src, size_t n, uint8_t *
             memcpy(dst, z->tmp, got);
         }
     }
-    if (!got)
+    if (!got || (!z->level && got - MAGIC_BYTES > n - n / LEAST_GAIN))
         return 0;
-    got -= MAGIC_BYTES;
-    if (!z->level && got > n - n / LEAST_GAIN)
-        return 0;
-    memmove(dst, dst + MAGIC_BYTES, got);
-    return got;
+    return drop_magic(dst, got);
 }
 
 int sto_zip__read(struct sto_zip *z, struct sto_dec_memory *memory, const uint8_t *src, size_t n_src,

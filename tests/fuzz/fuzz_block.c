@@ -93,6 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct sto_key keys[BLOCK_MAX_ROWS];
     struct sto_cells rows[BLOCK_MAX_ROWS] = {{0}};
     struct sto_enc *e = sto_enc_new();
+    sto_enc_set_level(e, data[0] & 0x40 ? STO_LEVEL_ROUGH : 0);
     uint32_t n_rows = encode(&in, e, keys, rows);
     if (n_rows) {
         struct ts_slice block = sto_enc_finish(e);

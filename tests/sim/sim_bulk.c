@@ -134,6 +134,8 @@ static int write_files(struct sim *s, const char *dir, struct ts_error *err)
     ts_buf_release(&note);
     for (size_t run = 0; rc == 0 && run < n_runs; run++) {
         struct sto_bulk_chunk c = make_chunk(s, first + n * run / n_runs, first + n * (run + 1) / n_runs);
+        if (sim_rnd(s, 8) < (run + 1 == n_runs ? 6 : 1)) /* rightly or not */
+            sto_bulk_writer_last(w);
         if (c.n)
             rc = sto_bulk_writer_run(w, &c, 1, ids, SIM_SERIES, TS_SLICE_LIT("note"), err);
         ts_free(c.points);

@@ -29,7 +29,7 @@
 #define BULK_NAMES_BYTES ((size_t)256 << 10)                 /* names of one request */
 #define BULK_POINT_BYTES (2 * sizeof(struct sto_bulk_point)) /* a point, and again while it is sorted */
 #define BULK_THREADS     64                                  /* most that parse and sort */
-#define BULK_NICE        10 /* of parsing and sorting: the daemon's queries come first */
+#define BULK_NICE        10 /* of all threads: the daemon's queries come first */
 #define BULK_SHOW_NS     200000000
 #define BULK_TOUCH_NS    5000000000 /* the folder is used so often, so that it does not expire */
 
@@ -56,6 +56,7 @@ struct bulk_sink {
     struct sto_bulk_id *ids;        /* by number of the series in cat; owned */
     struct bulk_first *first;       /* the same; owned */
     size_t n_ids, n_refused;        /* length; refused series among them */
+    bool some_expired;              /* the store refuses hours of some series */
     size_t n_told;                  /* series of which points were refused because of their time */
     struct ts_buf names, answer;    /* of a request */
     size_t file, resume_file;       /* at hand; where the runs of before end: */
@@ -130,6 +131,7 @@ static int bulk_take_answer(struct bulk_sink *s, size_t first, size_t end, struc
                    number < UINT32_MAX) {
             s->ids[id] = (struct sto_bulk_id){(uint32_t)metric, (uint32_t)number};
             s->first[id].hour = sto_hour(first_ms);
+            s->some_expired |= first_ms > STO_MIN_TS_MS;
         } else {
             return ts_error_set(err, TS_EPARSE, "the daemon's answer about names makes no sense");
         }
@@ -226,7 +228,7 @@ static void bulk_count_refused(struct bulk_sink *s)
 {
     uint64_t n_expired = 0, n = 0;
     for (size_t c = 0; c < s->n_chunks; c++) {
-        n_expired += bulk_drop_summarised(s, &s->chunks[c]);
+        n_expired += s->some_expired ? bulk_drop_summarised(s, &s->chunks[c]) : 0;
         for (size_t i = 0; s->n_refused && i < s->chunks[c].n; i++)
             n += s->ids[s->chunks[c].points[i].series].metric == 0;
     }
@@ -255,6 +257,8 @@ static int bulk_end_run(struct bulk_sink *s, struct ts_error *err)
     ts_buf_release(&note);
     if (rc == 0)
         s->left.n_kept = s->im->n_points;
+    for (size_t i = 0; i < s->n_chunks; i++)
+        tsd_bulk_spare_give(&s->parsers, &s->chunks[i]);
     s->n_chunks = 0;
     s->n_run = 0;
     return bulk_explain(s, rc, err);
@@ -414,7 +418,9 @@ static int bulk_all(struct bulk_sink *s, struct ts_error *err)
     struct sto_bulk_sum sum = {0};
     while (s->n_used)
         TS_TRY(bulk_harvest(s, err));
+    sto_bulk_writer_last(s->writer);
     TS_TRY(bulk_end_run(s, err));
+    tsd_bulk_spares_release(&s->parsers); /* merging needs the memory */
     TS_TRY(bulk_is_whole(s, err));
     TS_TRY(bulk_merge(s, &sum, err));
     if (tsd_bulk_store_replaces(&s->store) && !sum.n_points && !tsd_args_has(s->im->args, "empty"))
@@ -538,7 +544,8 @@ static int bulk_begin(struct bulk_sink *s, struct ts_error *err)
         tsd_say("this import was completed before: its files are part of the store");
         return 0;
     }
-    s->pool = ts_pool_new_nice(n, "tsd-import", BULK_NICE);
+    ts_thread_lower(BULK_NICE);
+    s->pool = ts_pool_new(n, "tsd-import");
     TS_TRY(bulk_open_folder(s, memory, err));
     s->left.dir = s->place.dir;
     s->left.replaces = tsd_bulk_store_replaces(&s->store);

@@ -50,7 +50,9 @@ struct tsd_bulk_parsers {
     struct tsd_bulk_parser *all;   /* n; owned */
     struct tsd_bulk_parser **idle; /* n_idle; owned */
     unsigned n, n_idle;
-    pthread_mutex_t mu; /* protects idle and done of blocks */
+    struct sto_bulk_chunk *spares; /* memory of chunks that are sorted, for the next ones; owned */
+    size_t n_spares, cap_spares;
+    pthread_mutex_t mu; /* protects idle, spares, and done of blocks */
     pthread_cond_t cond;
 };
 
@@ -58,6 +60,10 @@ struct tsd_bulk_parsers {
 void tsd_bulk_parsers_init(struct tsd_bulk_parsers *p, unsigned n, size_t cache_bytes);
 /** Release; no block is being parsed. */
 void tsd_bulk_parsers_release(struct tsd_bulk_parsers *p);
+/** Keep the memory of a chunk whose points are not needed any more, and empty the chunk. */
+void tsd_bulk_spare_give(struct tsd_bulk_parsers *p, struct sto_bulk_chunk *c);
+/** Free what was kept. */
+void tsd_bulk_spares_release(struct tsd_bulk_parsers *p);
 /** Parse a block on the pool. */
 void tsd_bulk_parse(struct tsd_bulk_parsers *p, struct tsd_bulk_block *b);
 /** Wait until a block is parsed. */

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "base/time.h"
@@ -88,6 +89,36 @@ static void parse_lines(struct tsd_bulk_parser *p, struct tsd_bulk_block *b)
     }
 }
 
+/* --- memory of chunks: pages that are used again need not be cleared --- */
+
+void tsd_bulk_spare_give(struct tsd_bulk_parsers *p, struct sto_bulk_chunk *c)
+{
+    pthread_mutex_lock(&p->mu);
+    TS_ARRAY_GROW(p->spares, p->n_spares, p->cap_spares, 64);
+    p->spares[p->n_spares++] = (struct sto_bulk_chunk){.points = c->points, .cap = c->cap};
+    pthread_mutex_unlock(&p->mu);
+    *c = (struct sto_bulk_chunk){0};
+}
+
+void tsd_bulk_spares_release(struct tsd_bulk_parsers *p)
+{
+    for (size_t i = 0; i < p->n_spares; i++)
+        ts_free(p->spares[i].points);
+    ts_free(p->spares);
+    p->spares = NULL;
+    p->n_spares = p->cap_spares = 0;
+}
+
+/* A chunk that has grown gives back what it does not need. */
+static void trim(struct sto_bulk_chunk *c)
+{
+    size_t cap = c->n + c->n / 16 + 1;
+    if (c->cap <= cap)
+        return;
+    c->points = ts_xrealloc(c->points, cap * sizeof *c->points);
+    c->cap = cap;
+}
+
 /* --- blocks --- */
 
 /* What pool threads are given. */
@@ -103,7 +134,10 @@ static void parse_run(void *arg)
     ts_free(arg);
     pthread_mutex_lock(&ps->mu);
     struct tsd_bulk_parser *p = ps->idle[--ps->n_idle]; /* there are as many as threads */
+    if (ps->n_spares)
+        task.b->chunk = ps->spares[--ps->n_spares];
     pthread_mutex_unlock(&ps->mu);
+    size_t cap = task.b->chunk.cap;
     uint64_t before = p->in.n_points;
     p->block = task.b;
     parse_lines(p, task.b);
@@ -111,9 +145,8 @@ static void parse_run(void *arg)
     if (p->in.n_slots)
         p->in.open[0] = NULL;
     task.b->n_points = p->in.n_points - before;
-    task.b->chunk.cap = task.b->chunk.n + 1;
-    task.b->chunk.points =
-        ts_xrealloc(task.b->chunk.points, task.b->chunk.cap * sizeof *task.b->chunk.points);
+    if (task.b->chunk.cap != cap)
+        trim(&task.b->chunk);
     pthread_mutex_lock(&ps->mu);
     ps->idle[ps->n_idle++] = p;
     task.b->done = true;
@@ -196,6 +229,7 @@ void tsd_bulk_parsers_release(struct tsd_bulk_parsers *p)
 {
     if (!p->all)
         return;
+    tsd_bulk_spares_release(p);
     for (unsigned i = 0; i < p->n; i++) {
         tsd_ingest_release(&p->all[i].in);
         ts_free(p->all[i].batch);

@@ -37,7 +37,7 @@ static bool is_simple(const struct sto_cut *cut, const struct sto_bulk_file *fil
         const struct sto_sst_info *info = &files[i].info;
         if (!meets(info, cut->hour_lo, cut->hour_hi))
             continue;
-        if ((first && first->run != files[i].run) || hour_of(info->min_ms) < cut->hour_lo ||
+        if ((first && first->run != files[i].run) || files[i].rough || hour_of(info->min_ms) < cut->hour_lo ||
             (cut->hour_hi != INT32_MAX && hour_of(info->max_ms) >= cut->hour_hi))
             return false;
         first = &files[i];

@@ -2,7 +2,7 @@
  * merge.h - which files of runs are merged into which files of ready/, and the merging of one unit.
  *
  * A unit is a range of time, and of keys, that a thread merges by itself: up to STO_SPLIT files side by side, each of a window of its own. A window
- * all of whose points one run has needs no merging: its files are moved. A range of time with many points is divided by key into units of
+ * all of whose points one run has needs no merging: its files are moved, unless they are rough. A range of time with many points is divided by key into units of
  * about as many points each (split.c). The plan depends on the runs alone, so that an import that continues has the same units.
  *
  * Threads    plan: one; units are merged by several threads at the same time
@@ -23,6 +23,7 @@ struct sto_bulk_file {
     struct sto_sst_info info;
     size_t run;          /* index of its run */
     bool moved;          /* a unit moves it */
+    bool rough;          /* it was written to be merged (sto_sst_writer_set_rough), so it is never moved */
     struct sto_sst *sst; /* open; NULL if it is moved */
 };
 

@@ -1,8 +1,9 @@
 /*
- * sort.c - points of a run: buckets, series, times, rows.
+ * sort.c - points of a run: buckets, series, rows.
  *
  * Threads    see sort.h; pieces of a pass write to disjoint parts
  * Invariant  each pass keeps the order of points of the same series
+ * Not here   the times of a series (times.c)
  */
 #include "storage/engine/bulk/sort.h"
 
@@ -12,13 +13,14 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "storage/engine/bulk/times.h"
 #include "storage/versions.h"
 
 #define BUCKETS     2048u /* about so many, so that the open ends of all of them fit the caches */
 #define SPARSE      8u    /* a bucket with fewer points than 1/8 of its series is sorted by comparing */
 #define PIECES_MAX  64u   /* most parts of the input that are distributed at the same time */
 #define DAYS_DIRECT 65536 /* days that a table can have */
-#define INSERT_MAX  8u    /* so many points are sorted by insertion */
+#define NOT_STORED  UINT32_MAX
 
 /* A file's worth of buckets: those of one window that follow each other. */
 struct unit {
@@ -39,7 +41,9 @@ struct sorting {
     uint32_t per_cut;  /* buckets of a cut */
     uint32_t width;    /* ranks of a bucket */
     uint32_t n_buckets;
-    unsigned n_pieces;                  /* parts of the input */
+    uint32_t *bucket;  /* owned: by number of the series, its bucket of a cut; NOT_STORED: it was refused */
+    bool *rough;       /* owned: by cut, its files will be merged */
+    unsigned n_pieces; /* parts of the input */
     size_t piece_first[PIECES_MAX + 1]; /* chunks of each part */
     size_t *at[PIECES_MAX];             /* owned: by bucket, how many points; then where the next one goes */
     size_t *begin;                      /* owned: by bucket, n_buckets + 1 */
@@ -52,76 +56,6 @@ struct sorting {
     struct ts_error err;        /* of the unit that set rc */
     atomic_flag has_err;
 };
-
-/* --- times of a series --- */
-
-static inline int64_t time_of(const struct sto_bulk_point *p)
-{
-    return (int64_t)p->hour * ((int64_t)1 << 32) + sto_meta_off(p->meta);
-}
-
-/* Merge a[0..n) and a[n..m) into out; of equal ones those of the first part come first. */
-static void merge_halves(const struct sto_bulk_point *a, size_t n, size_t m, struct sto_bulk_point *out)
-{
-    size_t i = 0, j = n;
-    while (i < n &&
-           j < m) { /* no branch on the comparison: of points in no order it is right as often as wrong */
-        bool second = time_of(&a[j]) < time_of(&a[i]);
-        *out++ = a[second ? j : i];
-        j += second;
-        i += !second;
-    }
-    memcpy(out, a + i, (n - i) * sizeof *a);
-    memcpy(out + (n - i), a + j, (m - j) * sizeof *a);
-}
-
-static void insert(struct sto_bulk_point *p, size_t n)
-{
-    for (size_t i = 1; i < n; i++) {
-        struct sto_bulk_point x = p[i];
-        size_t k = i;
-        for (; k > 0 && time_of(&p[k - 1]) > time_of(&x); k--)
-            p[k] = p[k - 1];
-        p[k] = x;
-    }
-}
-
-/* Bottom up, since series may have millions of points. */
-static void merge_sort(struct sto_bulk_point *p, size_t n, struct sto_bulk_point *aux)
-{
-    struct sto_bulk_point *from = p, *to = aux;
-    for (size_t i = 0; i < n; i += INSERT_MAX)
-        insert(p + i, n - i < INSERT_MAX ? n - i : INSERT_MAX);
-    for (size_t len = INSERT_MAX; len < n; len *= 2) {
-        for (size_t i = 0; i < n; i += 2 * len) {
-            size_t left = n - i, m = left < 2 * len ? left : 2 * len;
-            merge_halves(from + i, m < len ? m : len, m, to + i);
-        }
-        struct sto_bulk_point *swap = from;
-        from = to;
-        to = swap;
-    }
-    if (from != p)
-        memcpy(p, from, n * sizeof *p);
-}
-
-size_t sto_bulk_sort_times(struct sto_bulk_point *p, size_t n, struct sto_bulk_point *aux)
-{
-    bool sorted = true, unique = true;
-    for (size_t i = 1; i < n && sorted; i++) {
-        sorted = time_of(&p[i - 1]) <= time_of(&p[i]);
-        unique &= time_of(&p[i - 1]) != time_of(&p[i]);
-    }
-    if (sorted && unique)
-        return n;
-    if (!sorted)
-        merge_sort(p, n, aux);
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++)
-        if (i + 1 == n || time_of(&p[i]) != time_of(&p[i + 1]) || sto_meta_op(p[i].meta) == STO_OP_KEEP)
-            p[kept++] = p[i];
-    return kept;
-}
 
 /* --- plan --- */
 
@@ -167,6 +101,33 @@ static void plan(struct sorting *g)
     g->width = (n_series + per - 1) / per;
     g->per_cut = (n_series + g->width - 1) / g->width;
     g->n_buckets = g->per_cut * (uint32_t)g->n_cuts;
+    g->bucket = ts_xcalloc((size_t)n_series, sizeof *g->bucket);
+    for (uint32_t i = 0; i < g->s->n_series; i++)
+        g->bucket[i] = g->s->ids[i].metric ? g->s->rank[i] / g->width : NOT_STORED;
+}
+
+static uint32_t cut_of(const struct sorting *g, int32_t hour)
+{
+    return g->n_days ? g->day_cut[(int32_t)ts_floor_div(hour, 24) - g->day_lo] : cut_search(g, hour);
+}
+
+/* Files with days that earlier runs have will be merged for certain; those with the last points of the input so far most likely, unless
+ * this is the last run. */
+static void find_rough(struct sorting *g)
+{
+    const struct sto_day_counts *days = &g->s->days, *earlier = g->s->earlier;
+    g->rough = ts_xcalloc(g->n_cuts + 1, sizeof *g->rough);
+    for (size_t i = 0, k = 0; earlier && i < days->n; i++) {
+        while (k < earlier->n && earlier->days[k].day < days->days[i].day)
+            k++;
+        if (k < earlier->n && earlier->days[k].day == days->days[i].day)
+            g->rough[cut_of(g, days->days[i].day * 24)] = true;
+    }
+    size_t c = g->n_chunks;
+    while (c > 0 && g->chunks[c - 1].n == 0)
+        c--;
+    for (size_t i = 0; !g->s->last && c > 0 && i < g->chunks[c - 1].n; i++)
+        g->rough[cut_of(g, g->chunks[c - 1].points[i].hour)] = true;
 }
 
 /* Parts of the input with about as many points each. */
@@ -186,11 +147,11 @@ static void divide(struct sorting *g, size_t n_points)
 
 /* --- first pass: buckets --- */
 
+/* NOT_STORED: the series was refused. */
 static inline uint32_t bucket_of(const struct sorting *g, const struct sto_bulk_point *p)
 {
-    uint32_t cut =
-        g->n_days ? g->day_cut[(int32_t)ts_floor_div(p->hour, 24) - g->day_lo] : cut_search(g, p->hour);
-    return cut * g->per_cut + g->s->rank[p->series] / g->width;
+    uint32_t bucket = g->bucket[p->series];
+    return bucket == NOT_STORED ? NOT_STORED : cut_of(g, p->hour) * g->per_cut + bucket;
 }
 
 static void count_piece(void *arg, size_t piece)
@@ -199,9 +160,9 @@ static void count_piece(void *arg, size_t piece)
     size_t *count = g->at[piece];
     for (size_t c = g->piece_first[piece]; c < g->piece_first[piece + 1]; c++)
         for (size_t i = 0; i < g->chunks[c].n; i++) {
-            const struct sto_bulk_point *p = &g->chunks[c].points[i];
-            if (g->s->ids[p->series].metric)
-                count[bucket_of(g, p)]++;
+            uint32_t b = bucket_of(g, &g->chunks[c].points[i]);
+            if (b != NOT_STORED)
+                count[b]++;
             else
                 g->refused[piece]++;
         }
@@ -214,8 +175,9 @@ static void scatter_piece(void *arg, size_t piece)
     for (size_t c = g->piece_first[piece]; c < g->piece_first[piece + 1]; c++) {
         for (size_t i = 0; i < g->chunks[c].n; i++) {
             const struct sto_bulk_point *p = &g->chunks[c].points[i];
-            if (g->s->ids[p->series].metric)
-                g->sorted[at[bucket_of(g, p)]++] = *p;
+            uint32_t b = bucket_of(g, p);
+            if (b != NOT_STORED)
+                g->sorted[at[b]++] = *p;
         }
     }
 }
@@ -265,8 +227,9 @@ struct task {
     struct sto_sst_writer *w;
     struct sto_bulk_point *tmp; /* owned */
     size_t cap_tmp;
-    size_t *at;             /* owned: by rank of the bucket, width + 1 */
-    struct sto_cells cells; /* of a row; owned */
+    size_t *at;                  /* owned: by rank of the bucket, width + 1 */
+    struct sto_bulk_times times; /* owned */
+    struct sto_cells cells;      /* of a row; owned */
 };
 
 /* Write the rows of one series; its points are sorted. */
@@ -352,8 +315,10 @@ static int write_bucket(struct task *t, uint32_t b, struct ts_error *err)
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && t->tmp[end].series == t->tmp[i].series; end++)
             ;
-        size_t kept = sto_bulk_sort_times(t->tmp + i, end - i, p + i);
-        TS_TRY(write_series(t, t->tmp + i, kept, err));
+        size_t kept;
+        const struct sto_bulk_point *series =
+            sto_bulk_sort_times(&t->times, t->tmp + i, end - i, p + i, &kept);
+        TS_TRY(write_series(t, series, kept, err));
     }
     return 0;
 }
@@ -366,6 +331,8 @@ static int write_unit(struct sorting *g, const struct unit *u, struct sto_sst_in
         return rc;
     t.at = ts_xcalloc((size_t)g->width + 2, sizeof *t.at);
     sto_sst_writer_note(t.w, ts_clock_ms(), 0);
+    if (g->rough[u->first / g->per_cut])
+        rc = sto_sst_writer_set_rough(t.w, err);
     for (uint32_t b = u->first; rc == 0 && b < u->end; b++) {
         rc = write_bucket(&t, b, err);
         if (rc == 0 && g->s->cancel && atomic_load_explicit(g->s->cancel, memory_order_relaxed))
@@ -373,6 +340,7 @@ static int write_unit(struct sorting *g, const struct unit *u, struct sto_sst_in
     }
     ts_free(t.at);
     ts_free(t.tmp);
+    ts_free(t.times.keys);
     sto_cells_release(&t.cells);
     if (rc < 0) {
         sto_sst_writer_abort(t.w);
@@ -396,21 +364,13 @@ static void unit_piece(void *arg, size_t piece)
 
 /* --- all of it --- */
 
-static void free_chunks(struct sorting *g)
-{
-    for (size_t c = 0; c < g->n_chunks; c++) {
-        ts_free(g->chunks[c].points);
-        g->chunks[c] = (struct sto_bulk_chunk){0};
-    }
-}
-
 static int make_room(struct sto_bulk_room *room, size_t n, struct ts_error *err)
 {
     if (room->points && n <= room->cap)
         return 0;
     n += n / 32; /* runs have about as many points; what is not used takes no memory */
     ts_free(room->points);
-    room->points = ts_try_malloc((n + 1) * sizeof *room->points);
+    room->points = ts_try_pages((n + 1) * sizeof *room->points);
     room->cap = room->points ? n : 0;
     return room->points ? 0 : ts_error_set(err, TS_ENOMEM, "no memory to sort %zu points", n);
 }
@@ -422,6 +382,7 @@ static int distribute(struct sorting *g, struct ts_error *err)
         n += g->chunks[c].n;
     count_days(g);
     plan(g);
+    find_rough(g);
     divide(g, n);
     g->begin = ts_xcalloc((size_t)g->n_buckets + 1, sizeof *g->begin);
     for (unsigned i = 0; i < g->n_pieces; i++)
@@ -455,7 +416,6 @@ int sto_bulk_sort(struct sto_bulk_sort *s, struct sto_bulk_chunk *chunks, size_t
     int rc = distribute(&g, err);
     if (rc == 0 && s->n_refused)
         recount_days(&g);
-    free_chunks(&g);
     if (rc == 0) {
         g.infos = ts_xcalloc(g.n_units + 1, sizeof *g.infos);
         ts_pool_each(s->pool, g.n_units, unit_piece, &g);
@@ -476,6 +436,8 @@ int sto_bulk_sort(struct sto_bulk_sort *s, struct sto_bulk_chunk *chunks, size_t
         ts_free(g.at[i]);
     ts_free(g.cuts);
     ts_free(g.day_cut);
+    ts_free(g.bucket);
+    ts_free(g.rough);
     ts_free(g.begin);
     ts_free(g.units);
     return rc;

@@ -7,7 +7,7 @@
  *
  * Threads    the caller and its pool
  * Cost       three passes over the points, and the encoding of blocks
- * Not here   which files there are (writer.c), merging (merge.c)
+ * Not here   which files there are (writer.c), times of a series (times.c), merging (merge.c)
  */
 #ifndef STORAGE_ENGINE_BULK_SORT_H
 #define STORAGE_ENGINE_BULK_SORT_H
@@ -33,9 +33,11 @@ struct sto_bulk_sort {
     const uint32_t *rank;          /* place of each number in the order of keys, n_series of them */
     uint32_t n_series;
     uint64_t big_day_points;
-    uint64_t gen;               /* generation of the files */
-    _Atomic uint64_t *next_no;  /* number of the next file */
-    const _Atomic bool *cancel; /* may be NULL */
+    uint64_t gen;                         /* generation of the files */
+    _Atomic uint64_t *next_no;            /* number of the next file */
+    const _Atomic bool *cancel;           /* may be NULL */
+    const struct sto_day_counts *earlier; /* days of the runs before; NULL: there are none */
+    bool last;                            /* no run follows */
     struct sto_bulk_room *room; /* kept from run to run, so that its pages are not made anew each time */
     struct sto_day_counts days; /* output: points by day; released by the caller */
     struct sto_sst_info *infos; /* output: the files; owned by the caller */
@@ -43,12 +45,12 @@ struct sto_bulk_sort {
     uint64_t n_refused; /* output: points of refused series */
 };
 
-/** Sort and write. The points of the chunks are freed. On error the files that were written are removed. 0; TS_ENOMEM;
- * TS_ECANCELLED; errors of writing. */
+/**
+ * Sort and write. Files that will be merged, since runs before or probably the next one have points of their window, are written roughly
+ * (sto_sst_writer_set_rough). The points of the chunks are scratch afterwards. On error the files that were written are removed. 0;
+ * TS_ENOMEM; TS_ECANCELLED; errors of writing.
+ */
 int sto_bulk_sort(struct sto_bulk_sort *s, struct sto_bulk_chunk *chunks, size_t n_chunks,
                   struct ts_error *err);
-/** Sort points of one series by time, stable, and leave the last one of equal times. aux has room for n points. Returns how many are
- * left. */
-size_t sto_bulk_sort_times(struct sto_bulk_point *p, size_t n, struct sto_bulk_point *aux);
 
 #endif

@@ -32,6 +32,7 @@ struct sto_bulk_writer {
     _Atomic uint64_t n_points;    /* of all runs */
     _Atomic uint64_t n_merged;    /* written by merging, or moved */
     uint64_t n_refused;           /* points of refused series */
+    bool last;                    /* the next run is the last one */
     uint32_t *rank;               /* place of each series in the order of keys; owned */
     uint32_t *order;              /* scratch for it: series in that order; owned */
     size_t n_rank;                /* length of both */
@@ -147,6 +148,11 @@ uint64_t sto_bulk_writer_refused(const struct sto_bulk_writer *w)
 
 /* --- runs --- */
 
+void sto_bulk_writer_last(struct sto_bulk_writer *w)
+{
+    w->last = true;
+}
+
 static int by_key(const void *pa, const void *pb, void *arg)
 {
     const struct sto_bulk_id *ids = arg, *a = &ids[*(const uint32_t *)pa], *b = &ids[*(const uint32_t *)pb];
@@ -206,6 +212,8 @@ int sto_bulk_writer_run(struct sto_bulk_writer *w, struct sto_bulk_chunk *chunks
                               .gen = w->state.n_runs + 1,
                               .next_no = &w->next_no,
                               .cancel = w->opts.cancel,
+                              .earlier = &w->state.days,
+                              .last = w->last,
                               .room = &w->room};
     int rc = sto_bulk_sort(&s, chunks, n_chunks, err);
     if (rc == 0)
@@ -219,7 +227,7 @@ int sto_bulk_writer_run(struct sto_bulk_writer *w, struct sto_bulk_chunk *chunks
 /* --- merging --- */
 
 /* Describe a file of a run, which may be moved already, in whole or in part. */
-static int run_info(const struct sto_bulk_writer *w, uint64_t no, struct sto_sst_info *out,
+static int run_info(const struct sto_bulk_writer *w, uint64_t no, struct sto_bulk_file *out,
                     struct ts_error *err)
 {
     struct sto_sst_footer foot[2];
@@ -236,9 +244,10 @@ static int run_info(const struct sto_bulk_writer *w, uint64_t no, struct sto_sst
             return rc == TS_ENOTFOUND ? TS_ECORRUPT : rc;
         }
     }
-    *out = foot[0].info;
-    out->t_bytes = bytes[0];
-    out->s_bytes = bytes[1];
+    out->info = foot[0].info;
+    out->info.t_bytes = bytes[0];
+    out->info.s_bytes = bytes[1];
+    out->rough = sto_sst__is_rough(&foot[0]);
     return 0;
 }
 
@@ -248,7 +257,7 @@ static int list_files(struct sto_bulk_writer *w, struct ts_error *err)
     for (size_t r = 0; r < w->state.n_runs; r++)
         for (size_t i = 0; i < w->state.runs[r].n; i++) {
             struct sto_bulk_file f = {.run = r};
-            TS_TRY(run_info(w, w->state.runs[r].nos[i], &f.info, err));
+            TS_TRY(run_info(w, w->state.runs[r].nos[i], &f, err));
             TS_ARRAY_GROW(w->files, w->n_files, cap, 64);
             w->files[w->n_files++] = f;
         }

@@ -44,6 +44,8 @@ int sto_sst_writer_new(const struct ts_fs *fs, const char *dir, uint64_t file_no
 /** Compress the file harder: with a level of zstd from STO_LEVEL_LEAST to STO_LEVEL_MOST (storage/compaction.h), which the footer
  * records; 0 = as usual. From STO_LEVEL_BIG on blocks are larger. Before the first row. */
 int sto_sst_writer_set_level(struct sto_sst_writer *w, unsigned level, struct ts_error *err);
+/** Write a file that is to be merged and then removed: without summaries, its blocks with STO_LEVEL_ROUGH. Before the first row. */
+int sto_sst_writer_set_rough(struct sto_sst_writer *w, struct ts_error *err);
 /** Most memory that a writer uses for compressing with a level, bytes; 0 for level 0. */
 size_t sto_sst_writer_level_bytes(unsigned level);
 /** Add a row; keys strictly ascending; any n >= 1 (long rows are cut into blocks inside). Cells: sorted, PUT

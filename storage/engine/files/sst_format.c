@@ -101,6 +101,11 @@ uint32_t sto_sst__version(unsigned level)
     return level ? STO_SST_VERSION : STO_SST_VERSION_PLAIN;
 }
 
+bool sto_sst__is_rough(const struct sto_sst_footer *f)
+{
+    return f->level == STO_LEVEL_ROUGH;
+}
+
 void sto_sst__put_header(uint8_t out[STO_SST_HEADER_BYTES], unsigned level)
 {
     memcpy(out, STO_SST_MAGIC, 8);

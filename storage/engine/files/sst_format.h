@@ -75,6 +75,8 @@ bool sto_sst__name_parse(const char *name, uint64_t *out_no, enum sto_sst_kind *
 
 /** Version of files with this level. */
 uint32_t sto_sst__version(unsigned level);
+/** Was the file written by a writer that sto_sst_writer_set_rough was called for? */
+bool sto_sst__is_rough(const struct sto_sst_footer *f);
 /** Write the first STO_SST_HEADER_BYTES of a file with this level. */
 void sto_sst__put_header(uint8_t out[STO_SST_HEADER_BYTES], unsigned level);
 /** Check a header. 0, TS_ECORRUPT, TS_EVERSION; `what` names the file in the text of the error. */

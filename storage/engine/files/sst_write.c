@@ -201,6 +201,14 @@ int sto_sst_writer_set_level(struct sto_sst_writer *w, unsigned level, struct ts
     return 0;
 }
 
+int sto_sst_writer_set_rough(struct sto_sst_writer *w, struct ts_error *err)
+{
+    TS_TRY(sto_sst_writer_set_level(w, STO_LEVEL_ROUGH, err));
+    sto_sums_enc_free(w->sums);
+    w->sums = NULL;
+    return 0;
+}
+
 size_t sto_sst_writer_level_bytes(unsigned level)
 {
     return level ? sto_enc_level_bytes(level) : 0; /* summaries use the contexts of points */
@@ -253,7 +261,8 @@ int sto_sst_write_row(struct sto_sst_writer *w, const struct sto_key *key, const
         TS_BUG("row %u %u %d of %u cells is out of order", key->metric, key->series, key->hour, cells->n);
     if (w->last.metric != key->metric)
         end_metric(w);
-    TS_TRY(put_summary(w, key, cells, err));
+    if (w->sums)
+        TS_TRY(put_summary(w, key, cells, err));
     w->n_metric_rows++;
     w->n_metric_points += cells->n;
     for (uint32_t at = 0; at < cells->n;) {
@@ -380,7 +389,7 @@ static int finish(struct sto_sst_writer *w, struct ts_error *err)
     TS_TRY(close_points(w, err));
     end_metric(w);
     /* the file of summaries would cost more than it saves */
-    if (w->n_summed < w->info.n_rows || w->info.n_rows == 0) {
+    if (!w->sums || w->n_summed < w->info.n_rows || w->info.n_rows == 0) {
         sto_sums_enc_free(w->sums);
         w->sums = NULL;
         drop_file(w, &w->s);

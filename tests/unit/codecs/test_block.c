@@ -90,13 +90,14 @@ static void t_same(uint32_t meta, int64_t m, uint32_t meta2, int64_t m2)
     assert_memory_equal(&a, &b, 8);
 }
 
-/* Encode what is in `in`, decode, compare; returns the size of the block. */
-static size_t t_round_trip(void)
+/* Encode what is in `in` with a level, decode, compare; returns the size of the block. */
+static size_t t_round_trip_level(unsigned level)
 {
     struct sto_enc *e = sto_enc_new();
     struct sto_dec *d = sto_dec_new();
     struct sto_cells out = {0};
     struct ts_error err = {0};
+    sto_enc_set_level(e, level);
     for (uint32_t i = 0; i < in.n; i++)
         sto_enc_row(e, &in.key[i], &in.cells[i]);
     assert_int_equal(sto_enc_rows(e), in.n);
@@ -125,6 +126,14 @@ static size_t t_round_trip(void)
     sto_cells_release(&out);
     sto_enc_free(e);
     sto_dec_free(d);
+    return n;
+}
+
+/* The same for blocks that are read once, and as usual. */
+static size_t t_round_trip(void)
+{
+    (void)t_round_trip_level(STO_LEVEL_ROUGH);
+    size_t n = t_round_trip_level(0);
     t_clear();
     return n;
 }
@@ -166,6 +175,23 @@ static void test_block__extreme_values_come_back(void **state)
     for (uint32_t i = 0; i < 300; i++)
         t_add(c, i * 1000, t_dec(22), (int64_t)(i % 2 ? 1ll << 53 : -(1ll << 53)));
     t_round_trip();
+}
+
+/* What is read once takes no more than about the bits of the largest difference. */
+static void test_block__rough_rows_are_not_much_larger(void **state)
+{
+    (void)state;
+    for (uint32_t s = 0; s < 20; s++) {
+        struct sto_cells *c = t_row(1, s, 0);
+        uint32_t off = 0;
+        for (uint32_t i = 0; i < 360; i++) {
+            t_add(c, off, t_dec(2), (int64_t)(rnd() % 10000));
+            off += 5000 + 1000 * (uint32_t)(rnd() % 4);
+        }
+    }
+    size_t rough = t_round_trip_level(STO_LEVEL_ROUGH), usual = t_round_trip_level(0);
+    assert_true(rough < 20 * 360 * 17 / 8 && usual <= rough);
+    t_clear();
 }
 
 static void test_block__equal_values_cost_nothing(void **state)
@@ -541,6 +567,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_block__one_point_comes_back),
         cmocka_unit_test(test_block__extreme_values_come_back),
+        cmocka_unit_test(test_block__rough_rows_are_not_much_larger),
         cmocka_unit_test(test_block__equal_values_cost_nothing),
         cmocka_unit_test(test_block__rows_of_a_few_points_cost_little_more_than_values),
         cmocka_unit_test(test_block__exponents_are_brought_together),

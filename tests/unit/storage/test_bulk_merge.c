@@ -86,6 +86,7 @@ static void write_runs(struct sto_bulk_writer *w, const struct load *in)
         memcpy(c.points, in->v + from, n * sizeof *c.points);
         if (sto_bulk_writer_run(w, &c, 1, ids, N_SERIES, TS_SLICE_LIT("note"), &err) < 0)
             fail_msg("%s", err.text);
+        ts_free(c.points);
     }
 }
 
@@ -306,6 +307,82 @@ static void test_bulk_merge__an_older_import_has_its_units(void **state)
     ts_free(in.v);
 }
 
+/* Days 0 to 5, two in each run, in the order of time, each in a chunk of its own. */
+static void write_days(struct sto_bulk_writer *w, const struct load *in, bool last)
+{
+    struct sto_bulk_id ids[N_SERIES];
+    struct ts_error err = {0};
+    for (uint32_t i = 0; i < N_SERIES; i++)
+        ids[i] = id_of(i);
+    for (size_t r = 0; r < N_RUNS; r++) {
+        struct sto_bulk_chunk c[2];
+        size_t n = in->n / N_RUNS / 2;
+        for (size_t i = 0; i < 2; i++) {
+            c[i] = (struct sto_bulk_chunk){.points = ts_xcalloc(n, sizeof *c[i].points), .n = n};
+            memcpy(c[i].points, in->v + (2 * r + i) * n, n * sizeof *c[i].points);
+        }
+        if (last && r + 1 == N_RUNS)
+            sto_bulk_writer_last(w);
+        if (sto_bulk_writer_run(w, c, 2, ids, N_SERIES, TS_SLICE_LIT("note"), &err) < 0)
+            fail_msg("%s", err.text);
+        for (size_t i = 0; i < 2; i++)
+            ts_free(c[i].points);
+    }
+}
+
+/* Count the files of a folder, those that are rough, and those with summaries. */
+static void count_files(const struct ts_fs *fs, const char *dir, size_t *out_n, size_t *out_rough,
+                        size_t *out_summed)
+{
+    uint64_t *nos = NULL, bytes;
+    struct ts_error err = {0};
+    assert_int_equal(sto_pair_list(fs, dir, &nos, out_n, &err), 0);
+    *out_rough = *out_summed = 0;
+    for (size_t i = 0; i < *out_n; i++) {
+        struct sto_sst_footer foot;
+        struct sto_sst_info info;
+        assert_int_equal(sto_pair_footer(fs, dir, nos[i], STO_SST_KIND_POINTS, &foot, &bytes, &err), 0);
+        assert_int_equal(sto_pair_info(fs, dir, nos[i], &info, &err), 0);
+        *out_rough += sto_sst__is_rough(&foot);
+        *out_summed += info.s_bytes != 0;
+    }
+    ts_free(nos);
+}
+
+/* The day that the input has reached is written roughly, unless it ends there, and anew when the runs are merged. */
+static void test_bulk_merge__rough_files_are_written_anew(void **state)
+{
+    (void)state;
+    struct load in = make(60000);
+    for (size_t i = 0; i < in.n; i++)
+        in.v[i] = point((uint32_t)(i % 10),
+                        T0 + (int64_t)(i / 10000) * TS_DAY_MS + (int64_t)(i % 10000) * 8000, (int64_t)i);
+    for (int last = 0; last < 2; last++) {
+        struct t_faultfs *f = t_faultfs_new(1);
+        const struct ts_fs *fs = t_faultfs_fs(f);
+        struct sto_bulk_sum sum;
+        struct ts_error err = {0};
+        size_t n, n_rough, n_summed;
+        assert_int_equal(fs->mkdir(fs, DIR, &err), 0);
+        struct sto_bulk_writer *w = open_writer(fs, NULL, 5000);
+        write_days(w, &in, last);
+        count_files(fs, DIR, &n, &n_rough, &n_summed);
+        assert_int_equal(n_rough, last ? 2 : 3);
+        assert_int_equal(n_summed, n - n_rough);
+        assert_int_equal(sto_bulk_writer_finish(w, &sum, &err), 0);
+        count_files(fs, DIR "/ready", &n, &n_rough, &n_summed);
+        assert_int_equal(n_rough, 0);
+        assert_int_equal(n_summed, n);
+        struct content got = read_ready(fs), want = expected(&in);
+        expect_same(&got, &want, "days");
+        ts_free(got.v);
+        ts_free(want.v);
+        sto_bulk_writer_close(w);
+        t_faultfs_free(f);
+    }
+    ts_free(in.v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +392,7 @@ int main(void)
         cmocka_unit_test(test_bulk_merge__ranges_without_rows),
         cmocka_unit_test(test_bulk_merge__small_loads),
         cmocka_unit_test(test_bulk_merge__an_older_import_has_its_units),
+        cmocka_unit_test(test_bulk_merge__rough_files_are_written_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

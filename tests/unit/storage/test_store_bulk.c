@@ -5,6 +5,7 @@
 
 #include "storage/engine/bulk/pair.h"
 #include "storage/engine/bulk/sort.h"
+#include "storage/engine/bulk/times.h"
 #include "storage/fsck.h"
 
 #define N_POINTS 1500
@@ -12,6 +13,7 @@
 static void test_store_bulk__times_are_sorted_and_the_last_one_stays(void **state)
 {
     (void)state;
+    struct sto_bulk_times times = {0};
     uint64_t seed = 5;
     for (size_t n = 1; n < 300; n += n < 40 ? 1 : 37) {
         struct sto_bulk_point p[300], aux[300], want[300];
@@ -27,10 +29,41 @@ static void test_store_bulk__times_are_sorted_and_the_last_one_stays(void **stat
                         want[n_want++] = p[i];
                         break;
                     }
-        assert_int_equal(sto_bulk_sort_times(p, n, aux), n_want);
+        size_t kept;
+        const struct sto_bulk_point *got = sto_bulk_sort_times(&times, p, n, aux, &kept);
+        assert_int_equal(kept, n_want);
         for (size_t i = 0; i < n_want; i++)
-            assert_true(p[i].hour == want[i].hour && p[i].meta == want[i].meta && p[i].m == want[i].m);
+            assert_true(got[i].hour == want[i].hour && got[i].meta == want[i].meta && got[i].m == want[i].m);
     }
+    ts_free(times.keys);
+}
+
+/* Points at both ends of time need more bits than a key has, unless they are few. */
+static void test_store_bulk__times_far_apart_are_sorted(void **state)
+{
+    (void)state;
+    enum { N = 5000 };
+    struct sto_bulk_point *p = ts_xcalloc(N, sizeof *p), *aux = ts_xcalloc(N, sizeof *aux);
+    struct sto_bulk_times times = {0};
+    static const size_t counts[] = {64, 1000, N};
+    for (size_t k = 0; k < sizeof counts / sizeof counts[0]; k++) {
+        size_t n = counts[k], kept;
+        int64_t sum = 0, before = INT64_MIN;
+        for (size_t i = 0; i < n; i++) /* all hours differ */
+            p[i] = (struct sto_bulk_point){.hour = (int32_t)((uint32_t)i * 2654435761u), .m = (int64_t)i};
+        const struct sto_bulk_point *got = sto_bulk_sort_times(&times, p, n, aux, &kept);
+        assert_int_equal(kept, n);
+        for (size_t i = 0; i < n; i++) {
+            assert_true(got[i].hour > before);
+            assert_int_equal((uint32_t)got[i].m * 2654435761u, (uint32_t)got[i].hour);
+            before = got[i].hour;
+            sum += got[i].m;
+        }
+        assert_int_equal(sum, (int64_t)(n * (n - 1) / 2));
+    }
+    ts_free(times.keys);
+    ts_free(p);
+    ts_free(aux);
 }
 
 /* Loaded points win over what was put before, deletes too, and lose against what is put later. */
@@ -472,6 +505,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_store_bulk__times_are_sorted_and_the_last_one_stays),
+        cmocka_unit_test(test_store_bulk__times_far_apart_are_sorted),
         cmocka_unit_test(test_store_bulk__equals_puts_at_that_moment),
         cmocka_unit_test(test_store_bulk__an_import_continues),
         cmocka_unit_test(test_store_bulk__a_crash_leaves_all_or_nothing),

@@ -216,6 +216,8 @@ static int series_write(struct taken *t, const char *dir, const _Atomic bool *ca
     ts_buf_init(&note, 0);
     int rc = sto_bulk_writer_open(&opts, &note, &w, err);
     ts_buf_release(&note);
+    if (rc == 0)
+        sto_bulk_writer_last(w);
     if (rc == 0 && t->chunk.n)
         rc = sto_bulk_writer_run(w, &t->chunk, 1, t->ids, t->n_ids, TS_SLICE_LIT("PUT"), err);
     if (rc == 0)

@@ -2,7 +2,7 @@
 start data --max-bytes-grace-s 0
 tsd retention --port $port
 tsd retention max-bytes 1 --port $port
-tsd retention max-bytes 1000G --dry-run --port $port | sed 's/has [0-9.]* [A-Za-z]*, [0-9.]* [A-Za-z]*/has N bytes, N bytes/'
+tsd retention max-bytes 1000G --dry-run --port $port | sed 's/has [0-9.]* [A-Za-z]* on the disk, [0-9.]* [A-Za-z]*/has N bytes on the disk, N bytes/'
 tsd retention --port $port
 tsd retention max-bytes 1000G --port $port
 tsd retention --port $port

@@ -69,7 +69,7 @@ def expire(d, before):
 
     def days_are_made():
         d.flush("compact")
-        return "summaries of days: series 5" in d.run("retention", "--explain", "--port", str(d.port)).stdout
+        return "summaries of days: 5 series" in d.run("retention", "--explain", "--port", str(d.port)).stdout
     until("summaries of days are made", days_are_made)
     check("no pass has failed", stat(d, "tsd.storage.aged.errors"), 0)
     for _ in range(2):

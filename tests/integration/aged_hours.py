@@ -53,7 +53,7 @@ def expire(d, before):
     check("they answer when their points are removed", answers(d), before[0])
     check("decimals too, when they are removed", answers(d, "web.time"), before[1])
     text = d.run("retention", "--explain", "--port", str(d.port)).stdout
-    holds("it is explained", "summaries of hours: series 4" in text, text)
+    holds("it is explained", "summaries of hours: 4 series" in text, text)
     put = {"metric": "web.hits", "timestamp": NOW - 30 * HOUR, "value": 1, "tags": {"domain": "d0"}}
     check("an old point is refused", ask(d, "POST", "/api/put", put)[0], 400)
     check("and changes nothing", answers(d), before[0])

@@ -5,6 +5,7 @@
  * Not here   what a request answers (tsd/meta/retention.c)
  */
 #include "base/num.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "storage/max_bytes.h"
 #include "storage/store.h"
@@ -17,10 +18,12 @@
 
 const struct ts_opt tsd_retention_opts[] = {
     {.name = "explain",
-     .help = "Say for each rule from when on points are kept, how many points of files have expired, the "
-             "bytes that they take "
-             "until they are removed, and when the next point expires. Points and bytes are estimates."},
-    {.name = "dry-run", .help = "Change nothing; print the rules as they would be, with --explain."},
+     .help = "Say for each rule how many series it has, from when on their points are kept, how many points "
+             "have expired and are in files still, the space that removing them frees, and when the next "
+             "point expires; and what max_bytes has removed and removes next. Points and space are "
+             "estimates (about)."},
+    {.name = "dry-run",
+     .help = "Change nothing; print what would hold after the change and what it would do, as --explain."},
     {.name = "at",
      .arg = "N",
      .help = "With add: the place of the rule among those that were set, from 1; the last one by default."},
@@ -39,24 +42,39 @@ static void print_time(const json_t *ms, struct ts_buf *out)
     ts_time_print(ts_tz_default(), json_integer_value(ms), false, out);
 }
 
+/* "about 12 points": an estimate, unless there are none. */
+static void print_points(const json_t *row, const char *name, struct ts_buf *out)
+{
+    int64_t n = json_integer_value(json_object_get(row, name));
+    ts_buf_printf(out, "%s%lld point%s", n ? "about " : "", (long long)n, ts_plural((uint64_t)n));
+}
+
+/* ", about 1.2 KiB to be freed", if there is something. */
+static void print_freed(const json_t *row, const char *name, const char *still, struct ts_buf *out)
+{
+    char bytes[TSD_FIGURE_BYTES];
+    if (json_integer_value(json_object_get(row, name)))
+        ts_buf_printf(out, ", about %s to be freed%s", bytes_of(row, name, bytes), still);
+}
+
 static void print_does(const json_t *row, struct ts_buf *out)
 {
     const json_t *cutoff = json_object_get(row, "cutoff"), *oldest = json_object_get(row, "oldest");
     const json_t *keep_ms = json_object_get(row, "pointsMs");
-    ts_buf_printf(out, "    series %lld, points in files %lld\n",
-                  (long long)json_integer_value(json_object_get(row, "series")),
-                  (long long)json_integer_value(json_object_get(row, "points")));
+    ts_buf_printf(out, "    %lld series, ", (long long)json_integer_value(json_object_get(row, "series")));
+    print_points(row, "points", out);
+    ts_buf_str(out, " in files\n");
     if (!json_is_integer(cutoff))
         return;
-    ts_buf_str(out, "    expired: before ");
+    ts_buf_str(out, "    expired: points before ");
     print_time(cutoff, out);
-    char bytes[TSD_FIGURE_BYTES];
-    ts_buf_printf(out, ", %lld points, %s to be freed\n",
-                  (long long)json_integer_value(json_object_get(row, "expiredPoints")),
-                  bytes_of(row, "expiredBytes", bytes));
+    ts_buf_str(out, "; in files still: ");
+    print_points(row, "expiredPoints", out);
+    print_freed(row, "expiredBytes", "", out);
+    ts_buf_char(out, '\n');
     if (!json_is_integer(oldest))
         return;
-    ts_buf_str(out, "    next: ");
+    ts_buf_str(out, "    the next point expires about ");
     ts_time_print(ts_tz_default(), json_integer_value(oldest) + json_integer_value(keep_ms), false, out);
     ts_buf_char(out, '\n');
 }
@@ -67,13 +85,12 @@ static void print_summaries(const json_t *row, const char *name, struct ts_buf *
     const json_t *hours = json_object_get(row, name), *cutoff = json_object_get(hours, "cutoff");
     if (!hours)
         return;
-    ts_buf_printf(out, "    summaries of %s: series %lld", name,
+    ts_buf_printf(out, "    summaries of %s: %lld series", name,
                   (long long)json_integer_value(json_object_get(hours, "series")));
     if (json_is_integer(cutoff)) {
         ts_buf_str(out, ", expired before ");
         print_time(cutoff, out);
-        char bytes[TSD_FIGURE_BYTES];
-        ts_buf_printf(out, ", %s to be freed", bytes_of(hours, "expiredBytes", bytes));
+        print_freed(hours, "expiredBytes", "", out);
     }
     ts_buf_char(out, '\n');
 }
@@ -98,6 +115,21 @@ static void print_rule(const json_t *row, size_t n, struct ts_buf *out)
     print_summaries(row, "days", out);
 }
 
+/* What goes next, and when. Before the cutoff of points there are only summaries. */
+static void print_next(const json_t *limit, const json_t *cutoff, const json_t *next, struct ts_buf *out)
+{
+    int64_t held_ms = json_integer_value(json_object_get(limit, "heldMs"));
+    bool are_points = !json_is_integer(cutoff) || json_integer_value(next) > json_integer_value(cutoff);
+    ts_buf_printf(out, "    to be removed next: %s before ", are_points ? "points" : "summaries");
+    print_time(next, out);
+    print_freed(limit, "freedBytes", "", out);
+    if (held_ms > 0)
+        ts_buf_printf(out, ", in %lld s at the earliest (max_bytes_grace_s)\n",
+                      (long long)(held_ms + 999) / 1000);
+    else
+        ts_buf_str(out, ", within a minute or two\n");
+}
+
 /* "max_bytes 107374182400, 100 GiB", and with explain what it does. */
 static void print_limit(const json_t *limit, struct ts_buf *out)
 {
@@ -113,7 +145,7 @@ static void print_limit(const json_t *limit, struct ts_buf *out)
         ts_buf_str(out, "max_bytes none");
     ts_buf_str(out, source && strcmp(source, "set") == 0 ? "\n" : " (configuration)\n");
     if (json_object_get(limit, "bytes"))
-        ts_buf_printf(out, "    the store has %s, %s of them in logs and names\n",
+        ts_buf_printf(out, "    the store has %s on the disk, %s of it in logs and names\n",
                       bytes_of(limit, "bytes", bytes), bytes_of(limit, "fixedBytes", fixed));
     if (json_is_integer(cutoff)) {
         ts_buf_str(out, "    removed: points before ");
@@ -124,16 +156,11 @@ static void print_limit(const json_t *limit, struct ts_buf *out)
         } else if (summaries) {
             ts_buf_str(out, ", no summaries");
         }
-        if (json_integer_value(json_object_get(limit, "pendingBytes")))
-            ts_buf_printf(out, ", %s to be freed still", bytes_of(limit, "pendingBytes", bytes));
+        print_freed(limit, "pendingBytes", " still", out);
         ts_buf_char(out, '\n');
     }
-    if (json_is_integer(next)) {
-        ts_buf_str(out, "    next: points before ");
-        print_time(next, out);
-        ts_buf_printf(out, ", %s, in %lld s or more\n", bytes_of(limit, "freedBytes", bytes),
-                      (long long)json_integer_value(json_object_get(limit, "heldMs")) / 1000);
-    }
+    if (json_is_integer(next))
+        print_next(limit, cutoff, next, out);
     if (json_is_true(json_object_get(limit, "short")))
         ts_buf_str(
             out, "    the limit cannot be kept: what is left are logs, names, and points of the last hour\n");

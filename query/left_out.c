@@ -24,6 +24,7 @@ void qry_left_out_add(struct qry_left_out *l, const struct qry_left_out_part *pa
     raise_to(&l->after, (uint64_t)part->to_ms ^ KEY_BIAS);
     atomic_fetch_add_explicit(&l->n_days, part->n_days, memory_order_relaxed);
     atomic_fetch_add_explicit(&l->n_hours, part->n_hours, memory_order_relaxed);
+    atomic_fetch_add_explicit(&l->n_need_points, part->needs_points, memory_order_relaxed);
     atomic_fetch_add_explicit(&l->n_series, 1, memory_order_relaxed);
 }
 
@@ -43,8 +44,13 @@ void qry_left_out_say(const struct qry_left_out *l, struct ts_buf *out)
     ts_time_print(tz, (int64_t)(~l->before ^ KEY_BIAS), false, out);
     ts_buf_str(out, " to ");
     ts_time_print(tz, (int64_t)(l->after ^ KEY_BIAS), false, out);
-    ts_buf_printf(out,
-                  "): their points have expired, and their summaries are of whole %s%s; ask for whole days "
-                  "in that zone",
-                  days ? "days of " : "hours, or whole days of ", ts_tz_name(tz));
+    ts_buf_str(out, "): their points have expired, and their summaries ");
+    if (l->n_need_points == l->n_series) {
+        ts_buf_str(out, "do not suffice for percentiles and others that need all points");
+        return;
+    }
+    ts_buf_printf(out, "are of whole %s%s; ask for whole days in that zone%s",
+                  days ? "days of " : "hours, or whole days of ", ts_tz_name(tz),
+                  l->n_need_points ? "; they do not suffice for percentiles and others that need all points"
+                                   : "");
 }

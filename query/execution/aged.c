@@ -200,7 +200,7 @@ static int read_series(struct reader *rd, struct ts_error *err)
     struct qry_reading *r = rd->r;
     const struct qry_aged_series *s = &rd->batch.of[rd->i];
     rd->begun = false;
-    rd->left = (struct qry_left_out_part){0};
+    rd->left = (struct qry_left_out_part){.needs_points = r->needs_points};
     rd->hidden_to_ms = STO_MIN_TS_MS;
     rd->at = &s->hours;
     TS_TRY(read_summaries(rd, QRY_AGED_DAYS, err));

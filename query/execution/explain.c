@@ -12,6 +12,7 @@
 #include "query/execution/kept.h"
 #include "query/execution/rollup.h"
 #include "query/execution/select.h"
+#include "storage/aged.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,6 +95,94 @@ static int price_scan(struct sto_snap *snap, const struct sto_scan_spec *scan, s
     return sto_scan_cost(snap, scan, take_cost, pr, err);
 }
 
+/* --- summaries without points --- */
+
+/* Rows of summaries. */
+struct aged_pricing {
+    struct pricing *all;
+    uint64_t n_rows;
+};
+
+/* They count as summaries of rows of points do. */
+static void take_aged_cost(void *arg, const struct sto_scan_cost *c)
+{
+    struct aged_pricing *a = arg;
+    struct sto_scan_cost sums = *c;
+    a->n_rows += c->n_rows;
+    sums.n_sums = c->n_rows;
+    sums.n_sum_blocks = c->n_blocks;
+    sums.n_sum_bytes = c->n_bytes;
+    sums.n_rows = sums.n_points = sums.n_blocks = sums.n_bytes = 0;
+    take_cost(a->all, &sums);
+}
+
+static int cmp_ids(const void *pa, const void *pb)
+{
+    uint32_t a = (*(const struct sto_series *const *)pa)->id, b = (*(const struct sto_series *const *)pb)->id;
+    return a < b ? -1 : a > b;
+}
+
+/* Series of summaries, and until when one of those that they are of has no points any more. */
+struct aged_set {
+    const struct sto_series **series; /* [n] ascending by number */
+    size_t n;
+    int64_t to_ms;
+};
+
+static struct aged_set aged_of(const struct sto_snap *snap, uint32_t metric, const struct aged_set *of,
+                               struct ts_arena *arena)
+{
+    struct aged_set out = {.series = ts_arena_alloc(arena, (of->n + 1) * sizeof(*out.series)),
+                           .to_ms = STO_MIN_TS_MS};
+    for (size_t i = 0; i < of->n; i++) {
+        struct sto_aged_bounds at;
+        const struct sto_series *s = sto_snap_aged_series(snap, metric, of->series[i]);
+        sto_snap_aged(snap, of->series[i], &at);
+        if (!s)
+            continue;
+        out.series[out.n++] = s;
+        out.to_ms = at.to_ms > out.to_ms ? at.to_ms : out.to_ms;
+    }
+    qsort(out.series, out.n, sizeof(*out.series), cmp_ids);
+    return out;
+}
+
+/* Add the cost of the rows of some summaries. A day may begin before the range that is read. */
+static int price_rows(struct sto_snap *snap, const struct qry_plan *p, uint32_t metric,
+                      const struct aged_set *set, bool days, struct pricing *pr, struct ts_error *err)
+{
+    struct aged_pricing a = {.all = pr};
+    struct sto_scan_spec scan = {.metric = metric,
+                                 .series = set->series,
+                                 .n_series = set->n,
+                                 .from_ms = p->scan_from_ms - (days ? STO_DAY_MAX_HOURS * TS_HOUR_MS : 0),
+                                 .to_ms = (p->scan_to_ms < set->to_ms ? p->scan_to_ms : set->to_ms) - 1,
+                                 .final = true};
+    if (!set->n || scan.from_ms > scan.to_ms)
+        return 0;
+    TS_TRY(sto_scan_cost(snap, &scan, take_aged_cost, &a, err));
+    *(days ? &pr->e->n_expired_days : &pr->e->n_expired_hours) += a.n_rows;
+    return 0;
+}
+
+/* Add the cost of the summaries of hours and days whose points have expired, where they may be used. */
+static int price_aged(struct sto_snap *snap, const struct qry_plan *p, struct pricing *pr,
+                      struct ts_error *err)
+{
+    if (!p->whole_hours || p->needs_points || p->spec->where.n || !sto_snap_ages(snap))
+        return 0;
+    uint32_t hours_metric = sto_snap_aged_metric(snap, p->metric), days_metric;
+    struct aged_set points = {.series = p->series, .n = p->n};
+    if (hours_metric == UINT32_MAX)
+        return 0;
+    struct aged_set hours = aged_of(snap, hours_metric, &points, p->arena);
+    TS_TRY(price_rows(snap, p, hours_metric, &hours, false, pr, err));
+    if ((days_metric = sto_snap_aged_metric(snap, hours_metric)) == UINT32_MAX)
+        return 0;
+    struct aged_set days = aged_of(snap, days_metric, &hours, p->arena);
+    return price_rows(snap, p, days_metric, &days, true, pr, err);
+}
+
 /* Note the range of the scan of a plan. */
 static void note_range(struct qry_explained *e, const struct qry_plan *p)
 {
@@ -114,7 +203,10 @@ static int price(struct sto_snap *snap, const struct qry_plan *p, struct pricing
 {
     struct sto_scan_spec scan = qry_plan_scan(p);
     note_range(pr->e, p);
-    return p->scan_from_ms < p->scan_to_ms ? price_scan(snap, &scan, pr, err) : 0;
+    if (p->scan_from_ms >= p->scan_to_ms)
+        return 0;
+    TS_TRY(price_scan(snap, &scan, pr, err));
+    return price_aged(snap, p, pr, err);
 }
 
 /* --- kinds of sub queries --- */
@@ -216,7 +308,7 @@ static int explain_totals(struct sto_snap *snap, struct qry_budget *budget, stru
         rc = price_scan(snap, &scan, pr, err);
     }
     qry_kept_release(&kept);
-    return rc;
+    return rc == 0 && p->scan_from_ms < p->scan_to_ms ? price_aged(snap, p, pr, err) : rc;
 }
 
 static int explain_sub(struct sto_snap *snap, const struct qry_spec *spec, size_t s,

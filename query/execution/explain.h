@@ -21,7 +21,9 @@ struct qry_explained {
     int64_t n_hours, n_whole;  /* hours in that range; those that summaries may answer */
     const char
         *kept; /* keys that the kept total sums over which answers hours, "domain,host"; NULL: none does */
-    int64_t n_kept_hours;        /* hours that it answers; the other ones are read as the rest says */
+    int64_t n_kept_hours; /* hours that it answers; the other ones are read as the rest says */
+    /* Summaries of hours, and of days, of series whose points of that time have expired (aged.h), an estimate; they are among those of files and memory. */
+    uint64_t n_expired_hours, n_expired_days;
     struct sto_scan_cost *files; /* [n_files] ordered by time; adds up the rows of several scans */
     size_t n_files;              /* number of files */
     struct sto_scan_cost memory; /* all memstores */

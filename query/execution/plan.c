@@ -447,12 +447,28 @@ int qry_plan_whole_hours(struct qry_plan *p, size_t *out_n, struct ts_error *err
     return 0;
 }
 
+int qry_plan_no_hours(struct sto_snap *snap, struct qry_plan *p, struct ts_error *err)
+{
+    size_t n = 0;
+    p->needs_points = true;
+    p->whole_hours = NULL;
+    p->days = NULL;
+    p->one.may = NULL;
+    if (sto_snap_ages(snap))
+        TS_TRY(qry_plan_whole_hours(p, &n, err));
+    if (n)
+        memset(p->whole_hours, 0, n);
+    return 0;
+}
+
 /* Determine the hours of the scan that summaries may answer. Also if there are none, aged.c counts what has expired. */
 static int hours_of_buckets(struct sto_snap *snap, struct qry_plan *p, struct ts_error *err)
 {
     const struct qry_downsample *ds = &p->sub->downsample;
     size_t n = 0;
-    if (ds->on && ds->fn->bucket_acc->add_hour)
+    if (ds->on && !ds->fn->bucket_acc->add_hour)
+        return qry_plan_no_hours(snap, p, err);
+    if (ds->on)
         TS_TRY(qry_plan_whole_hours(p, &n, err));
     if (n)
         qry_grid_whole_hours(&p->grid, sto_hour(p->scan_from_ms), n, p->whole_hours);
@@ -541,6 +557,7 @@ struct qry_reading qry_plan_reading(const struct qry_plan *p, struct sto_snap *s
                                 .asked_from_ms = shown_from_ms(p),
                                 .asked_to_ms = p->spec->end_ms + 1,
                                 .whole_hours = p->whole_hours,
+                                .needs_points = p->needs_points,
                                 .days = p->days,
                                 .one = p->one,
                                 .as_of_us = p->spec->as_of_us};

@@ -38,6 +38,7 @@ struct qry_plan {
     int64_t from_ms, to_ms;           /* padded range, from <= t < to */
     int64_t scan_from_ms, scan_to_ms; /* the same, clipped to hours that may have data; empty: to <= from */
     uint8_t *whole_hours;             /* hours that summaries may answer; NULL: none */
+    bool needs_points;                /* no summary suffices for its buckets or totals, as of percentiles */
     const uint8_t *days;              /* the same of days (days.h); NULL: none */
     struct qry_one one;               /* what days were made with */
     struct qry_grid grid;             /* if sub->downsample.on */
@@ -74,6 +75,9 @@ void qry_plan_clip(struct sto_snap *snap, struct qry_plan *p);
 /** Set whole_hours to the hours of the scan that lie in it whole (memory of the arena), and *out_n to the number of hours of
  * the scan; leaves it NULL and *out_n 0 if the scan is empty or too long. TS_ELIMIT, TS_ENOMEM. */
 int qry_plan_whole_hours(struct qry_plan *p, size_t *out_n, struct ts_error *err);
+/** Let no summary answer a plan of buckets or totals, since its accumulator needs points. Where points have expired there are whole_hours all the same, all 0: what has expired is left out,
+ * and counted (left_out.h). Errors of qry_plan_whole_hours. */
+int qry_plan_no_hours(struct sto_snap *snap, struct qry_plan *p, struct ts_error *err);
 /** Number of series per piece of work. It depends on the query and the number of series and hours alone, so
  * that no digit of a result depends on threads or files. sums: most hours are read as summaries. */
 size_t qry_plan_chunk(size_t n_series, int64_t n_hours, bool sums);

@@ -28,6 +28,7 @@ struct qry_reading {
     int64_t from_ms, to_ms;                 /* points with from <= t < to */
     int64_t asked_from_ms, asked_to_ms; /* the range of the query, from <= t < to: buckets may need more */
     const uint8_t *whole_hours;         /* hours whose summary is sufficient; NULL: none */
+    bool needs_points;                  /* none is, whatever its hours */
     const uint8_t *days; /* days whose summary is sufficient (struct sto_scan_spec); NULL: none */
     struct qry_one one;  /* which stretches of whole hours a summary may answer */
     bool needs_sum;      /* a summary without a sum is not sufficient */

@@ -354,8 +354,9 @@ static int whole_hours(struct totals *t, struct ts_error *err)
 {
     struct qry_plan *p = &t->plan;
     size_t n = 0, at = 0;
-    if (t->ops->add_hour)
-        TS_TRY(qry_plan_whole_hours(p, &n, err));
+    if (!t->ops->add_hour)
+        return qry_plan_no_hours(t->snap, p, err);
+    TS_TRY(qry_plan_whole_hours(p, &n, err));
     for (size_t h = 0; h < n; h++) {
         int64_t from = (sto_hour(p->scan_from_ms) + (int64_t)h) * TS_HOUR_MS;
         if (!p->whole_hours[h])

@@ -100,6 +100,9 @@ def notices(d):
         holds("days that do not fit: %s %s %s" % (m, zone, more), seen is not None and seen.startswith("%d days of 3 series were left out (" % (3 * n_days)) and words in seen, seen)
     seen = left_out(d, "sum:web.hits", "UTC", "&by=domain", start=FROM + HOUR)
     holds("a day that is cut", seen is not None and seen.startswith("3 days of 3 series were left out (%s to " % time.strftime("%Y-%m-%dT00:00:00Z", time.gmtime(FROM))), seen)
+    for m, more in (("p95:web.hits", "&by=month"), ("sum:1dc-p95:web.hits", "")):
+        seen = left_out(d, m, "UTC", more, to=NOW)
+        holds("percentiles of what has expired in part: " + m, seen is not None and "their summaries do not suffice for percentiles" in seen, seen)
     holds("a graph", words in (left_out(d, "sum:1dc-sum:web.hits", "Asia/Tokyo", "&ascii", "/q") or ""))
     check("a graph of days that fit", left_out(d, "sum:1dc-sum:web.hits", "UTC", "&ascii", "/q"), None)
 

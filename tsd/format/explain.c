@@ -62,6 +62,10 @@ static void put_sub(struct ts_json *j, size_t index, const struct qry_explained 
         ts_json_member_str(j, "keptTotal", e->kept);
         ts_json_member_int(j, "keptHours", e->n_kept_hours);
     }
+    if (e->n_expired_hours || e->n_expired_days) {
+        ts_json_member_count(j, "expiredHours", e->n_expired_hours);
+        ts_json_member_count(j, "expiredDays", e->n_expired_days);
+    }
     ts_json_member_arr(j, "files");
     for (size_t i = 0; i < e->n_files; i++)
         put_file(j, &e->files[i]);
@@ -189,6 +193,15 @@ static void say_sub(struct ts_buf *b, const struct qry_explained *e)
     if (e->kept)
         ts_buf_printf(b, "  a kept total over %s answers %lld hours; the rest:\n", e->kept,
                       (long long)e->n_kept_hours);
+    if (e->n_expired_hours || e->n_expired_days) {
+        ts_buf_str(b, "  among the summaries are about ");
+        if (e->n_expired_hours)
+            ts_buf_printf(b, "%llu of hours%s", (unsigned long long)e->n_expired_hours,
+                          e->n_expired_days ? " and " : "");
+        if (e->n_expired_days)
+            ts_buf_printf(b, "%llu of days", (unsigned long long)e->n_expired_days);
+        ts_buf_str(b, " whose points have expired\n");
+    }
     for (size_t i = 0; i < e->n_files; i++)
         say_file(b, &e->files[i]);
     if (e->n_memstores) {

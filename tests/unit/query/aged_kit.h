@@ -303,7 +303,8 @@ static inline int on_total(void *arg, const struct qry_total *t, struct ts_error
     return 0;
 }
 
-static bool ask_left_out; /* the last answer lacked something that has expired */
+static bool ask_left_out; /* the last answer lacked something that has expired: */
+static struct qry_left_out ask_left_out_what;
 
 /* The answer to a question as bytes. by NULL: no totals. */
 static inline void ask(struct sto_store *st, const char *m, const char *by, int64_t from_ms, int64_t to_ms,
@@ -330,6 +331,7 @@ static inline void ask(struct sto_store *st, const char *m, const char *by, int6
     if (rc < 0 && rc != TS_ENOTFOUND)
         fail_msg("%s by %s: %s", m, by ? by : "", err.text);
     ask_left_out = qry_left_out_any(&limit.left_out);
+    ask_left_out_what = limit.left_out;
     ts_arena_release(&arena);
 }
 

@@ -39,6 +39,8 @@ struct sto_scan_spec {
     bool
         sums_only; /* counts and sums suffice: summaries may be returned as runs (struct sto_run). Set with needs_sum */
     bool final; /* see sto_merge_cells; true for queries */
+    bool
+        counts_only; /* values do not matter: a sum that did not fit into 64 bits is a point like any other, and no error */
     /* series == NULL: only hours lo <= h < hi; hi INT32_MAX = no upper bound; both 0 = all */
     int32_t cut_hour_lo, cut_hour_hi;
     const struct sto_key *after; /* series == NULL: only rows of files after this one; NULL = all */

@@ -171,6 +171,7 @@ static int start(const struct qry_aged_batch *b, enum qry_aged_kind kind, struct
                                  .from_ms = from_ms,
                                  .to_ms = to_ms - 1,
                                  .final = true,
+                                 .counts_only = r->counts_only,
                                  .look = qry_budget_look_at,
                                  .look_arg = r->budget,
                                  .memory = r->budget->memory};

@@ -110,6 +110,7 @@ static int find_plan(struct searching *s, struct qry_plan *plan, struct ts_error
     TS_TRY(qry_plan_whole_hours(plan, &n_hours, err));
     TS_TRY(qry_plan_days(plan, NULL, NULL, err));
     struct qry_reading rd = qry_plan_reading(plan, s->snap, s->budget);
+    rd.counts_only = true; /* the way to get rid of a sum that did not fit */
     rd.begin = begin_series;
     rd.row = count_row;
     rd.end = end_series;

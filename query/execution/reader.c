@@ -253,6 +253,7 @@ int qry_read(struct qry_reading *r, struct ts_error *err)
                                    .needs_sum = r->needs_sum,
                                    .sums_only = r->sums_only && !(r->where && r->where->n),
                                    .final = true,
+                                   .counts_only = r->counts_only,
                                    .look = qry_budget_look_at,
                                    .look_arg = r->budget,
                                    .memory = r->budget->memory};

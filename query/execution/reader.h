@@ -33,6 +33,7 @@ struct qry_reading {
     struct qry_one one;  /* which stretches of whole hours a summary may answer */
     bool needs_sum;      /* a summary without a sum is not sufficient */
     bool sums_only;      /* counts and sums suffice, with needs_sum: rows may be runs */
+    bool counts_only;    /* values do not matter (struct sto_scan_spec) */
     int64_t
         as_of_us; /* points as they were at this time of writing (as_of.h), us since 1970; 0: as they are */
     const struct qry_where *where; /* only points that meet these conditions; NULL: all */

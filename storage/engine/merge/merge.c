@@ -337,7 +337,8 @@ static int check_sums(const struct sto_merge *m, int32_t hour, const struct sto_
                       struct ts_error *err)
 {
     bool any = false;
-    if (!m->spec.series || !m->spec.final || (c->uniform && sto_meta_kind(c->common) != TS_NUM_RAW))
+    if (!m->spec.series || !m->spec.final || m->spec.counts_only ||
+        (c->uniform && sto_meta_kind(c->common) != TS_NUM_RAW))
         return 0;
     for (uint32_t i = 0; i < c->n; i++)
         any |= c->m[i] == STO_SUM_OVERFLOW;

@@ -238,6 +238,7 @@ static int figures_select(struct metrics *m, struct figures *f, struct sto_scan_
                                   .from_ms = STO_MIN_TS_MS,
                                   .to_ms = STO_MAX_TS_MS,
                                   .final = true,
+                                  .counts_only = true,
                                   .local_only = true,
                                   .memory = m->budget.memory};
     return 0;

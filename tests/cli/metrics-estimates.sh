@@ -11,3 +11,9 @@ tsd metrics --port $port | hide
 tsd metrics --format csv --port $port | cut -d, -f1,4,5,7-
 tsd metrics --format json --port $port | grep -c '"estimated": *true'
 stop
+# what small metrics do not need is there for large ones
+printf 'z 1793577600 1 h=a\nz 1793577660 2 h=b\n' >more.txt
+tsd import more.txt --data data
+start data --metrics-max-series 4
+tsd metrics --port $port | hide
+stop

@@ -56,8 +56,10 @@ struct metrics {
     bool others_only;        /* metrics of the daemon itself, tsd.*, are left out */
     enum metrics_sort sort;
     size_t limit, offset;
-    size_t max_series;                /* whose indexes are searched, for one metric */
-    const struct sto_series **series; /* space for them */
+    size_t n_series_left;  /* whose indexes may still be searched, */
+    size_t n_metrics_left; /* for so many metrics: what one does not need is there for the next ones */
+    size_t cap_series;     /* space in series */
+    const struct sto_series **series; /* those of one metric */
     uint64_t n_readable;              /* points that may still be read */
     uint64_t n_days;                  /* the same for the days; 0: they are not wanted */
     int64_t today_ms, yesterday_ms;   /* when the days begin */
@@ -209,8 +211,10 @@ static int figures_range(struct metrics *m, struct sto_scan_spec spec, int64_t f
 /* The series whose indexes are searched: all, or so many that are spread evenly. Returns how many there are. */
 static size_t figures_series(struct metrics *m, const roaring_bitmap_t *set, uint64_t n_all)
 {
-    uint64_t n_looked = n_all < m->max_series ? n_all : m->max_series;
-    size_t n = 0;
+    size_t share = m->n_series_left / (m->n_metrics_left ? m->n_metrics_left : 1), n = 0;
+    uint64_t n_looked = share ? share : 1;
+    n_looked = n_looked < m->cap_series ? n_looked : m->cap_series;
+    n_looked = n_looked < n_all ? n_looked : n_all;
     for (uint64_t i = 0; i < n_looked; i++) {
         uint64_t rank = i * n_all / n_looked;
         uint32_t id;
@@ -219,6 +223,8 @@ static size_t figures_series(struct metrics *m, const roaring_bitmap_t *set, uin
         if (s)
             m->series[n++] = s;
     }
+    m->n_series_left -= n < m->n_series_left ? n : m->n_series_left;
+    m->n_metrics_left -= m->n_metrics_left > 0;
     return n;
 }
 
@@ -294,9 +300,12 @@ static int figures_prepare(struct metrics *m, size_t n_metrics, struct ts_error 
     }
     m->bytes_per_point = n_points ? (double)n_bytes / (double)n_points : 0;
     m->n_readable = m->set->metrics_max_points;
-    m->max_series = m->set->metrics_max_series / (n_metrics ? n_metrics : 1);
-    m->max_series = m->max_series ? m->max_series : 1;
-    m->series = qry_arena_take(tsd_job_arena(m->job), m->max_series, sizeof(struct sto_series *), err);
+    uint32_t n_known = sto_series_count(m->cat);
+    m->n_series_left = m->set->metrics_max_series;
+    m->n_metrics_left = n_metrics;
+    m->cap_series = m->n_series_left < n_known ? m->n_series_left : n_known;
+    m->cap_series += m->cap_series == 0;
+    m->series = qry_arena_take(tsd_job_arena(m->job), m->cap_series, sizeof(struct sto_series *), err);
     return m->series ? 0 : qry_memory_code(err);
 }
 

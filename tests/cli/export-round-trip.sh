@@ -40,3 +40,9 @@ tsd export --data one | cmp - one.txt && echo same
 tsd export --data one m extra
 tsd export --data one a=b
 tsd export --data one --from someday
+# the fewest digits, whatever other values a block has
+printf 'm 1793620800 5.7539 a=b\nm 1793624400 6.904679999999999 a=b\nm 1793628000 0.30 a=b\nm 1793631600 7.0 a=b\nm 1793635200 -100.00 a=b\n' >digits.txt
+tsd import --data three digits.txt
+tsd export --data three
+tsd flush --compact --data three
+tsd scan 2026/11/02 2026/11/02 sum m --import --data three

@@ -39,10 +39,15 @@ size_t tsd_lines_time(int64_t ts_ms, bool ms, char *out)
     return n;
 }
 
-/* Mantissa with a point exp digits from the right: the parser gives the same mantissa and exponent again. */
+/* Mantissa with a point exp digits from the right, without zeros at the end: blocks of one file share an exponent, and the same value
+ * reads the same in each. */
 static size_t lines_decimal(int64_t m, unsigned exp, char *out)
 {
     char digits[24];
+    while (exp > 1 && m % 10 == 0) {
+        m /= 10;
+        exp--;
+    }
     size_t n = 0, len = ts_num_print_int(m < 0 ? -m : m, digits);
     if (m < 0)
         out[n++] = '-';

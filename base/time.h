@@ -97,6 +97,9 @@ int ts_duration_exact(struct ts_slice s, int64_t *out_n, enum ts_unit *out_unit,
  */
 int ts_time_parse(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, bool strict, int64_t *out_ms,
                   bool *out_is_date, struct ts_error *err);
+/** Is s a date with a clock reading, without a zone, that tz (NULL = ts_tz_default) leaves out because the clock is set forward? ts_time_parse takes it for the
+ *  instant of the change. */
+bool ts_time_is_skipped(struct ts_slice s, const struct ts_tz *tz);
 /** Is a number of eight digits a day that exists, written without separators: 20261122, of the years 1970 to 2199? As seconds it lies between
  *  August 17 and September 13, 1970. */
 bool ts_time_is_date(int64_t number);
@@ -119,7 +122,7 @@ int ts_time_parse_alone(struct ts_slice s, const struct ts_tz *tz, int64_t now_m
  *  %%. A blank stands for any number of blanks, also none; numbers may lack leading zeros where no digit follows.
  *
  * @param tz  zone of a time without %z or %s; NULL = UTC
- * @return 0; TS_EPARSE with a text that says at which letter text and format differ, or that the date does not exist
+ * @return 0; TS_EPARSE with a text that says at which letter text and format differ, or that the date, or the clock reading in that zone, does not exist
  */
 int ts_time_format_read(struct ts_slice text, struct ts_slice format, const struct ts_tz *tz, int64_t *out_ms,
                         struct ts_error *err);

@@ -17,6 +17,7 @@ struct format_time {
     int32_t hour, minute, second, ms; /* of the day */
     int64_t epoch_s, offset_ms;       /* %s, %z */
     bool has_epoch, has_offset;       /* these were given */
+    bool has_clock;                   /* an hour was given */
     bool twelve, pm;                  /* %I, %p */
 };
 
@@ -149,9 +150,10 @@ static bool format_letter(struct ts_slice *s, char letter, struct format_time *t
     case 'j':
         return format_number(s, 3, 1, 366, &t->yday);
     case 'H':
+        t->has_clock = true;
         return format_number(s, 2, 0, 24, &t->hour);
     case 'I':
-        t->twelve = true;
+        t->has_clock = t->twelve = true;
         return format_number(s, 2, 1, 12, &t->hour);
     case 'p':
         return format_am_pm(s, t);
@@ -195,8 +197,10 @@ static bool format_letters(struct ts_slice *s, const char *letters, struct forma
            format_char(s, letters[3]) && format_letter(s, letters[4], t);
 }
 
-static int64_t format_ms(const struct format_time *t, const struct ts_tz *tz)
+/* *skipped: the zone leaves this clock reading out, because the clock is set forward. A day whose midnight is left out begins later. */
+static int64_t format_ms(const struct format_time *t, const struct ts_tz *tz, bool *skipped)
 {
+    *skipped = false;
     if (t->has_epoch)
         return t->epoch_s * 1000 + t->ms;
     int32_t hour = t->twelve ? t->hour % 12 + (t->pm ? 12 : 0) : t->hour;
@@ -205,7 +209,11 @@ static int64_t format_ms(const struct format_time *t, const struct ts_tz *tz)
                     t->ms;
     if (t->has_offset)
         return local - t->offset_ms;
-    return tz ? ts_tz_from_local(tz, local) : local;
+    if (!tz)
+        return local;
+    int64_t ms = ts_tz_from_local(tz, local);
+    *skipped = t->has_clock && ms + ts_tz_offset_ms(tz, ms) != local;
+    return ms;
 }
 
 /* Does the year have that day? */
@@ -223,6 +231,7 @@ int ts_time_format_read(struct ts_slice text, struct ts_slice format, const stru
 {
     struct format_time t = {.month = 1, .day = 1};
     struct ts_slice s = text;
+    bool skipped;
     int shown = (int)(text.n < FORMAT_SHOWN ? text.n : FORMAT_SHOWN);
     for (size_t i = 0; i < format.n; i++) {
         bool ok;
@@ -246,8 +255,11 @@ int ts_time_format_read(struct ts_slice text, struct ts_slice format, const stru
     if (!format_exists(&t))
         return ts_error_set(err, TS_EPARSE, "the time \"%.*s\" names a day that does not exist", shown,
                             text.p);
-    *out_ms = format_ms(&t, tz);
-    return 0;
+    *out_ms = format_ms(&t, tz, &skipped);
+    return skipped ? ts_error_set(err, TS_EPARSE,
+                                  "the time \"%.*s\" does not exist in %s: the clock is set forward there",
+                                  shown, text.p, ts_tz_name(tz))
+                   : 0;
 }
 
 int ts_time_format_check(struct ts_slice format, struct ts_error *err)

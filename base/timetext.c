@@ -20,6 +20,7 @@ struct stretch {
     int64_t from_ms;   /* first instant */
     enum ts_unit unit; /* TS_UNIT_D, TS_UNIT_N, TS_UNIT_Y; TS_UNIT_MS: an instant */
     bool whole;        /* alone it means itself, not the time since: yesterday, a month, a year */
+    bool skipped;      /* a clock reading that its zone leaves out, where the clock is set forward */
 };
 
 static int text_bad(struct ts_slice s, const char *why, struct ts_error *err)
@@ -127,7 +128,8 @@ static int text_date(struct ts_slice s, const struct ts_tz *tz, struct stretch *
     if (mo < 1 || mo > 12)
         return text_bad(s, "There is no such month", err);
     if (at == s.n) {
-        *out = (struct stretch){ts_tz_from_local(tz, ts_civil_to_ms(y, mo, 1, 0, 0, 0)), TS_UNIT_N, true};
+        *out =
+            (struct stretch){ts_tz_from_local(tz, ts_civil_to_ms(y, mo, 1, 0, 0, 0)), TS_UNIT_N, true, false};
         return 1;
     }
     if (!take_char(s, &at, sep) || !take_int(s, &at, 1, 2, &d))
@@ -136,7 +138,7 @@ static int text_date(struct ts_slice s, const struct ts_tz *tz, struct stretch *
         return text_bad(s, "There is no such day", err);
     int64_t local = ts_civil_to_ms(y, mo, d, 0, 0, 0);
     if (at == s.n) {
-        *out = (struct stretch){ts_tz_from_local(tz, local), TS_UNIT_D, false};
+        *out = (struct stretch){ts_tz_from_local(tz, local), TS_UNIT_D, false, false};
         return 1;
     }
     if (!take_char(s, &at, "Tt -"))
@@ -144,8 +146,16 @@ static int text_date(struct ts_slice s, const struct ts_tz *tz, struct stretch *
     if (!take_clock(s, &at, &clock_ms) || !take_zone(s, &at, &zone, &offset_ms))
         return text_bad(s, "There is no such time of day", err);
     local += clock_ms;
-    *out = (struct stretch){zone ? local - offset_ms : ts_tz_from_local(tz, local), TS_UNIT_MS, false};
+    *out = (struct stretch){.from_ms = zone ? local - offset_ms : ts_tz_from_local(tz, local),
+                            .unit = TS_UNIT_MS};
+    out->skipped = !zone && out->from_ms + ts_tz_offset_ms(tz, out->from_ms) != local;
     return 1;
+}
+
+bool ts_time_is_skipped(struct ts_slice s, const struct ts_tz *tz)
+{
+    struct stretch t = {0};
+    return text_date(s, tz ? tz : ts_tz_default(), &t, NULL) == 1 && t.skipped;
 }
 
 bool ts_time_is_date(int64_t number)
@@ -171,7 +181,7 @@ static int text_digits(struct ts_slice s, const struct ts_tz *tz, struct stretch
     if (s.n == 8 && !is_date)
         return text_bad(s, "There is no such day; write seconds so near to 1970 with .0", err);
     *out = (struct stretch){ts_tz_from_local(tz, ts_civil_to_ms(y, mo, d, 0, 0, 0)),
-                            s.n == 4 ? TS_UNIT_Y : TS_UNIT_D, s.n == 4};
+                            s.n == 4 ? TS_UNIT_Y : TS_UNIT_D, s.n == 4, false};
     return s.n != 6;
 }
 
@@ -189,7 +199,7 @@ static int text_relative(struct ts_slice s, int64_t now_ms, struct stretch *out,
     struct ts_slice span = s;
     int64_t ms, sign = -1;
     if (text_is(s, "now")) {
-        *out = (struct stretch){now_ms, TS_UNIT_MS, false};
+        *out = (struct stretch){now_ms, TS_UNIT_MS, false, false};
         return 1;
     }
     if (s.n > 4 && strncasecmp(s.p, "now", 3) == 0 && strchr("+- ", s.p[3])) {
@@ -209,7 +219,7 @@ static int text_relative(struct ts_slice s, int64_t now_ms, struct stretch *out,
         return 0; /* a number with a sign */
     if (ts_duration_exact(span, NULL, NULL, &ms, NULL) < 0)
         return text_bad(s, "Durations are 90m, 1h30m, 90min, 2 days, 1week", err);
-    *out = (struct stretch){shifted(now_ms, sign * ms), TS_UNIT_MS, false};
+    *out = (struct stretch){shifted(now_ms, sign * ms), TS_UNIT_MS, false, false};
     return 1;
 }
 
@@ -220,11 +230,11 @@ static int text_named_day(struct ts_slice s, const struct ts_tz *tz, int64_t now
                                            "monday",   "tuesday", "wednesday"};
     int64_t today = ts_calendar_floor(tz, now_ms, 1, TS_UNIT_D);
     if (text_is(s, "today"))
-        *out = (struct stretch){today, TS_UNIT_D, false};
+        *out = (struct stretch){today, TS_UNIT_D, false, false};
     else if (text_is(s, "yesterday"))
-        *out = (struct stretch){ts_calendar_floor(tz, today - 1, 1, TS_UNIT_D), TS_UNIT_D, true};
+        *out = (struct stretch){ts_calendar_floor(tz, today - 1, 1, TS_UNIT_D), TS_UNIT_D, true, false};
     else if (text_is(s, "tomorrow"))
-        *out = (struct stretch){ts_calendar_next(tz, today, 1, TS_UNIT_D), TS_UNIT_D, true};
+        *out = (struct stretch){ts_calendar_next(tz, today, 1, TS_UNIT_D), TS_UNIT_D, true, false};
     else {
         int64_t wanted = 0, local_day = ts_floor_div(now_ms + ts_tz_offset_ms(tz, now_ms), TS_DAY_MS);
         while (wanted < 7 && !text_is(s, weekdays[wanted]))
@@ -232,7 +242,7 @@ static int text_named_day(struct ts_slice s, const struct ts_tz *tz, int64_t now
         if (wanted == 7)
             return 0;
         local_day -= ts_floor_mod(local_day - wanted, 7);
-        *out = (struct stretch){ts_tz_from_local(tz, local_day * TS_DAY_MS), TS_UNIT_D, false};
+        *out = (struct stretch){ts_tz_from_local(tz, local_day * TS_DAY_MS), TS_UNIT_D, false, false};
     }
     return 1;
 }

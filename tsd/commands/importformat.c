@@ -99,7 +99,7 @@ static void format_needs_mapping(struct format_sink *s, struct ts_slice head)
 /* Do lines pass as they are? */
 static bool format_passes(const struct format_sink *s)
 {
-    return s->row->plain && !s->how->opts.tags.n;
+    return s->row->plain && !s->how->opts.tags.n && !s->how->opts.zoned;
 }
 
 static void format_file_begin(struct format_sink *s, const char *file, struct ts_slice lines)
@@ -299,6 +299,7 @@ static int format_zone(const struct tsd_args *args, struct tsd_input_opts *opts)
     const char *tz = tsd_args_get(args, "tz"), *unit = tsd_args_get(args, "time-unit");
     struct ts_error err = {0};
     opts->tz = ts_tz_default();
+    opts->zoned = tz != NULL;
     if (tz && ts_tz_open(ts_slice_str(tz), &opts->tz, &err) < 0)
         return tsd_usage(args, "--tz: %s", err.text);
     if (unit)

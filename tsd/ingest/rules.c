@@ -249,20 +249,6 @@ static bool rules_iso_is_finer(struct ts_slice s)
     return false;
 }
 
-/* Has a time without a zone a clock reading that the zone leaves out, where the clock is set forward? */
-static bool rules_iso_is_left_out(struct ts_slice s, int64_t ms)
-{
-    const struct ts_tz *utc;
-    int64_t local_ms;
-    for (size_t i = 11; i < s.n; i++)
-        if (strchr("Zz+-", s.p[i]))
-            return false;
-    if (ts_tz_open((struct ts_slice){NULL, 0}, &utc, NULL) < 0 ||
-        ts_time_parse(s, utc, 0, false, &local_ms, NULL, NULL) < 0)
-        return false;
-    return ms + ts_tz_offset_ms(ts_tz_default(), ms) != local_ms;
-}
-
 static int rules_time_iso(const struct tsd_rules *rules, struct ts_slice s, struct tsd_time *out,
                           struct ts_buf *msg)
 {
@@ -272,7 +258,7 @@ static int rules_time_iso(const struct tsd_rules *rules, struct ts_slice s, stru
         return rules_bad_time(s, " (at most 3 decimals)", msg);
     if (memchr(s.p, ' ', s.n) || ts_time_parse(s, NULL, 0, false, &ms, NULL, &err) < 0)
         return rules_bad_time(s, " (an ISO 8601 time looks like 2026-11-22T06:15:00Z)", msg);
-    if (rules_iso_is_left_out(s, ms))
+    if (ts_time_is_skipped(s, NULL))
         return rules_bad_time(s, " (there is no such time: the clock was set forward; write its zone)", msg);
     if ((ms <= 0 && !rules->old_times) || ms > RULES_MAX_MS || ms < -RULES_MAX_MS)
         return rules_bad_time(s, "", msg);

@@ -32,7 +32,7 @@ struct tsd_input {
     const char *name; /* as in --format */
     const char *help; /* the form of its lines */
     bool mapped;      /* needs a mapping of columns */
-    bool plain;       /* lines are put lines already: line only adds the tags of opts */
+    bool plain;       /* lines are put lines already: line only adds the tags and the zone of opts */
     /* May a file that begins with these whole lines have this format? Formats are asked in the order of the table. */
     bool (*guess)(struct ts_slice lines);
     /* Turn one line, without its end, into points (tsd_input_point). < 0: nothing of it is used, and err says why. */
@@ -53,6 +53,7 @@ struct tsd_input_opts {
     struct ts_slice missing; /* further words for no value, with commas between */
     struct ts_slice tags;    /* of every point: " k=v k=v" */
     const struct ts_tz *tz;  /* of times without one; NULL = UTC */
+    bool zoned;              /* tz was asked for: times of put lines without a zone have it, too */
     int64_t now_ms;          /* time of samples that have none */
     int64_t units_per_s;     /* of times that are numbers: 1, 1000 ...; 0 = as the format says */
     size_t max_line_bytes;   /* longest line; 0 = TSD_INPUT_LINE_BYTES */
@@ -117,6 +118,8 @@ bool tsd_input_missing(const struct tsd_input_run *run, struct ts_slice value);
  *  @return 0; TS_EPARSE, TS_ELIMIT (beyond what 64 bits hold) */
 int tsd_input_number_time(const struct tsd_input_run *run, struct ts_slice text, int64_t units_per_s,
                           int64_t *out_ms, struct ts_error *err);
+/** Say that a clock reading does not exist in opts->tz (ts_time_is_skipped): TS_EPARSE. */
+int tsd_input_skipped(const struct tsd_input_opts *opts, struct ts_slice text, struct ts_error *err);
 /** The first line that is neither empty nor begins with '#', taken off the front of lines; false: there is none. */
 bool tsd_input_first(struct ts_slice *lines, struct ts_slice *out_line);
 /** Read one record of delimited text, RFC 4180: fields into run->fields, quotes resolved into run->field.

@@ -27,7 +27,40 @@ bool tsd_put_guess(struct ts_slice lines)
            !memchr(metric.p, ',', metric.n) && !memchr(metric.p, '{', metric.n);
 }
 
-/* A put line, a rollup or a histogram, with more tags. */
+/* The time of a line: the second word of a point and of a histogram, the third one of a rollup. */
+static struct ts_slice put_time(struct ts_slice line)
+{
+    bool rollup = ts_slice_begins_nocase(line, "rollup ");
+    if (rollup || ts_slice_begins_nocase(line, "put ") || ts_slice_begins_nocase(line, "histogram "))
+        (void)ts_slice_cut(&line, ' ');
+    for (unsigned i = 0; i < 1u + rollup; i++)
+        (void)ts_slice_cut(&line, ' ');
+    return ts_slice_cut(&line, ' ');
+}
+
+/* The line with the zone of --tz, as UTC, where its time names none. */
+static int put_zoned(struct tsd_input_run *run, struct ts_slice line, struct ts_error *err)
+{
+    const struct tsd_input_opts *opts = run->opts;
+    struct ts_slice word = put_time(line);
+    int64_t ms;
+    bool local = word.n > 11 && word.p[4] == '-' && word.p[10] == 'T';
+    for (size_t i = 11; i < word.n && local; i++)
+        local = !strchr("Zz+-", word.p[i]);
+    if (!local || ts_time_parse(word, opts->tz, opts->now_ms, false, &ms, NULL, NULL) < 0) {
+        ts_buf_slice(&run->text, line);
+        return 0;
+    }
+    if (ts_time_is_skipped(word, opts->tz))
+        return tsd_input_skipped(opts, word, err);
+    ts_buf_slice(&run->text, (struct ts_slice){line.p, (size_t)(word.p - line.p)});
+    ts_time_print(NULL, ms, memchr(word.p, '.', word.n) != NULL, &run->text);
+    size_t end = (size_t)(word.p + word.n - line.p);
+    ts_buf_slice(&run->text, (struct ts_slice){line.p + end, line.n - end});
+    return 0;
+}
+
+/* A put line, a rollup or a histogram, with more tags, or with the zone of its time. */
 int tsd_tagged_line(struct tsd_input_run *run, struct ts_slice line, struct ts_error *err)
 {
     line = ts_slice_trim(line);
@@ -40,7 +73,10 @@ int tsd_tagged_line(struct tsd_input_run *run, struct ts_slice line, struct ts_e
         return ts_error_set(err, TS_EPARSE, "too few words (a line is METRIC TIME VALUE TAG=VALUE ...)");
     if (line.n + run->opts->tags.n > TSD_INPUT_POINT_BYTES)
         return ts_error_set(err, TS_ELIMIT, "a point would be longer than %zu bytes", TSD_INPUT_POINT_BYTES);
-    ts_buf_slice(&run->text, line);
+    if (run->opts->zoned)
+        TS_TRY(put_zoned(run, line, err));
+    else
+        ts_buf_slice(&run->text, line);
     ts_buf_slice(&run->text, run->opts->tags);
     ts_buf_char(&run->text, '\n');
     TS_ARRAY_GROW(run->line_of, run->n_points, run->cap, 4096);

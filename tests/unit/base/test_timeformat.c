@@ -49,6 +49,26 @@ static void test_timeformat__a_zone_counts_unless_the_text_has_one(void **state)
     assert_int_equal(read_ms("1782864000", "%s", berlin), 1782864000000);
 }
 
+static void test_timeformat__a_clock_reading_that_the_zone_leaves_out_is_refused(void **state)
+{
+    const struct ts_tz *berlin, *sao_paulo;
+    struct ts_error err = {0};
+    int64_t ms;
+    (void)state;
+    assert_int_equal(ts_tz_open(TS_SLICE_LIT("Europe/Berlin"), &berlin, NULL), 0);
+    assert_int_equal(
+        ts_time_format_read(TS_SLICE_LIT("2026-03-29 02:30"), TS_SLICE_LIT("%F %H:%M"), berlin, &ms, &err),
+        TS_EPARSE);
+    assert_string_equal(
+        err.text,
+        "the time \"2026-03-29 02:30\" does not exist in Europe/Berlin: the clock is set forward there");
+    assert_int_equal(read_ms("2026-03-29 03:00", "%F %H:%M", berlin), 1774746000000);
+    assert_int_equal(read_ms("2026-10-25 02:30", "%F %H:%M", berlin), 1792888200000);
+    /* a day whose midnight is left out begins an hour later */
+    assert_int_equal(ts_tz_open(TS_SLICE_LIT("America/Sao_Paulo"), &sao_paulo, NULL), 0);
+    assert_int_equal(read_ms("2018-11-04", "%F", sao_paulo), 1541300400000);
+}
+
 static void refuse(const char *text, const char *format, const char *want)
 {
     struct ts_error err = {0};
@@ -87,6 +107,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_timeformat__letters_mean_what_strptime_says),
+        cmocka_unit_test(test_timeformat__a_clock_reading_that_the_zone_leaves_out_is_refused),
         cmocka_unit_test(test_timeformat__a_zone_counts_unless_the_text_has_one),
         cmocka_unit_test(test_timeformat__what_differs_is_named),
         cmocka_unit_test(test_timeformat__formats_are_checked),

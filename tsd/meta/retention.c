@@ -121,6 +121,49 @@ static int get_rules(const json_t *list, const char *name, struct ts_buf *out, s
                : 0;
 }
 
+/* A pattern in which a star stands for any characters must be able to match a name. */
+static int check_pattern(const struct tsd_meta_req *a, enum sto_uid_kind kind, struct ts_slice pattern,
+                         struct ts_error *err)
+{
+    char text[STO_RETAIN_RULE_BYTES];
+    size_t n = pattern.n < sizeof(text) ? pattern.n : sizeof(text);
+    for (size_t i = 0; i < n; i++)
+        text[i] = pattern.p[i] == '*' ? 'x' : pattern.p[i];
+    return n ? tsd_meta_req_name(a, kind, (struct ts_slice){text, n}, err) : 0;
+}
+
+/* The next word of a rule; empty: there is none. */
+static struct ts_slice next_word(struct ts_slice *rest)
+{
+    *rest = ts_slice_trim(*rest);
+    size_t n = 0;
+    while (n < rest->n && rest->p[n] != ' ' && rest->p[n] != '\t')
+        n++;
+    struct ts_slice word = {rest->p, n};
+    *rest = (struct ts_slice){rest->p + n, rest->n - n};
+    return word;
+}
+
+/* Rules that are set anew have no characters that no name has, such as the a|b of filters: they would never match. What else is wrong
+ * with them the store says. */
+static int check_patterns(const struct tsd_meta_req *a, struct ts_slice rules, struct ts_error *err)
+{
+    while (rules.n) {
+        struct ts_slice rule = ts_slice_cut(&rules, '\n'), word = next_word(&rule);
+        if (!memchr(word.p, '=', word.n)) /* a rule without metric */
+            TS_TRY(check_pattern(a, STO_UID_METRIC, word, err));
+        for (word = next_word(&rule); word.n; word = next_word(&rule)) {
+            struct ts_slice value = word, key = ts_slice_cut(&value, '=');
+            if (!ts_slice_is(key, "points") && !ts_slice_is(key, "hours") && !ts_slice_is(key, "days") &&
+                memchr(word.p, '=', word.n)) {
+                TS_TRY(check_pattern(a, STO_UID_TAGK, key, err));
+                TS_TRY(check_pattern(a, STO_UID_TAGV, value, err));
+            }
+        }
+    }
+    return 0;
+}
+
 /* Members that nobody reads may be meant to keep points: {"set": [...], "dry_run": true}. */
 static int check_members(const json_t *root, struct ts_error *err)
 {
@@ -210,6 +253,8 @@ int tsd_handle_retention(struct tsd_meta_req *a, struct ts_error *err)
         TS_TRY(tsd_meta_req_body(a, &root, err));
     ts_buf_init(&text, STO_RETAIN_TEXT_BYTES);
     int rc = root ? get_call(root, &call, &limit, &text, err) : 0;
+    if (rc == 0 && (call.what == STO_RETAIN_ADD || call.what == STO_RETAIN_REPLACE))
+        rc = check_patterns(a, call.text, err);
     if (rc == 0)
         rc = sto_max_bytes(a->store, &limit, &does, err);
     if (rc == 0) {

@@ -48,6 +48,7 @@ struct bulk_sink {
     char *names_dir;         /* that folder; owned */
     struct ts_pool *pool;
     struct tsd_bulk_parsers parsers;
+    struct tsd_bulk_ahead ahead;
     struct tsd_bulk_block *ring; /* n_ring; owned */
     unsigned n_ring, head, n_used;
     struct sto_bulk_chunk *chunks; /* of the run that is collected; owned */
@@ -325,6 +326,8 @@ static int bulk_take(void *sink, const char *file, struct ts_slice lines, uint64
                      struct ts_error *err)
 {
     struct bulk_sink *s = sink;
+    if (s->im->lines)
+        tsd_bulk_ahead_at(&s->ahead, s->file, ts_lines_done_bytes(s->im->lines));
     uint64_t n = bulk_count_lines(lines), n_skipped = bulk_skip(s, &lines), first = *line + n_skipped;
     *line += n;
     s->n_lines += n;
@@ -418,6 +421,7 @@ static int bulk_all(struct bulk_sink *s, struct ts_error *err)
     struct sto_bulk_sum sum = {0};
     while (s->n_used)
         TS_TRY(bulk_harvest(s, err));
+    tsd_bulk_ahead_stop(&s->ahead);
     sto_bulk_writer_last(s->writer);
     TS_TRY(bulk_end_run(s, err));
     tsd_bulk_spares_release(&s->parsers); /* merging needs the memory */
@@ -472,6 +476,7 @@ static void bulk_drop_names(struct bulk_sink *s)
 static int bulk_close(void *sink, struct ts_error *err)
 {
     struct bulk_sink *s = sink;
+    tsd_bulk_ahead_stop(&s->ahead);
     for (unsigned i = 0; i < s->n_used; i++)
         tsd_bulk_await(&s->parsers, &s->ring[(s->head + i) % s->n_ring]);
     for (unsigned i = 0; i < s->n_ring; i++)
@@ -559,6 +564,8 @@ static int bulk_begin(struct bulk_sink *s, struct ts_error *err)
     s->parsers.cat = s->cat;
     s->parsers.pool = s->pool;
     tsd_bulk_parsers_init(&s->parsers, n, memory / 8 / n);
+    if (!sto_bulk_writer_is_merging(s->writer))
+        tsd_bulk_ahead_start(&s->ahead, s->im->args->words, s->im->args->n_words, memory);
     return 0;
 }
 

@@ -77,6 +77,30 @@ void tsd_bulk_block_clear(struct tsd_bulk_block *b);
 /** Release what a block owns. */
 void tsd_bulk_block_release(struct tsd_bulk_block *b);
 
+/* --- importbulk_ahead.c: the input that comes next --- */
+
+/* What asks for it. {0}: nothing does. */
+struct tsd_bulk_ahead {
+    const char *const *paths; /* of the files, n; borrowed */
+    size_t n;
+    uint64_t *
+        begin; /* where each begins in the sequence of all, n + 1; owned. What is no file of the disk has no bytes */
+    uint64_t window; /* bytes */
+    uint64_t at;     /* how far the importer is, in the sequence; under mu */
+    _Atomic bool ends;
+    bool runs; /* the thread was started */
+    pthread_t thread;
+    pthread_mutex_t mu;
+    pthread_cond_t cond;
+};
+
+/** Start. paths: n names of files, borrowed until the end; window: so many bytes may be in the page cache before they are needed. */
+void tsd_bulk_ahead_start(struct tsd_bulk_ahead *a, const char *const *paths, size_t n, uint64_t window);
+/** The importer has read up to byte `at` of a file. */
+void tsd_bulk_ahead_at(struct tsd_bulk_ahead *a, size_t file, uint64_t at);
+/** Stop; idempotent. */
+void tsd_bulk_ahead_stop(struct tsd_bulk_ahead *a);
+
 /* --- importbulk_id.c --- */
 
 /** The id of a bulk load: the same command with the same files gets the same one; what can't be read again gets one of its own. TS_EIO.

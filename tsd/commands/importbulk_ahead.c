@@ -1,11 +1,11 @@
 /*
- * importbulk_ahead.c - asks the kernel for the next part of the input while a run is sorted, so that the disk has work then and parsing
- * need not wait for it.
+ * importbulk_ahead.c - has the kernel read the next part of the input while a run is sorted, so that the disk has work then and parsing
+ * need not wait for it; and gives back the memory of what was parsed.
  *
  * All files are one sequence of bytes. The thread keeps a window ahead of the position of the importer; the bytes of the window are in the page
  * cache, whose memory the kernel takes back if others need it.
  *
- * Threads    the main thread, and one that asks, since asking waits when the disk has much to do
+ * Threads    the main thread, and one that advises the kernel, which waits when the disk has much to do
  */
 #include "tsd/commands/importbulk.h"
 
@@ -19,6 +19,10 @@
 
 #define AHEAD_LEAST_KB 128u  /* of one request: what kernels read ahead if nobody has set it */
 #define AHEAD_MOST_KB  4096u /* the same */
+#define AHEAD_DROP_BYTES                                                                                     \
+    ((uint64_t)1                                                                                             \
+     << 30) /* a larger input leaves the page cache when it is parsed: it would displace what others need */
+#define AHEAD_PART_BYTES ((uint64_t)16 << 20) /* so much at a time */
 
 /* The file that has the byte at of the sequence; *out_off: its place in it. NULL: there is none. */
 static const char *file_at(const struct tsd_bulk_ahead *a, uint64_t at, uint64_t *out_off, uint64_t *out_end)
@@ -53,11 +57,11 @@ static uint64_t step_of(int fd)
     return (uint64_t)kb << 10;
 }
 
-/* Ask for what is behind `at` up to *to, or the end of a file. Returns how far that is. */
-static uint64_t ask(struct tsd_bulk_ahead *a, uint64_t at, uint64_t to)
+/* Advise the kernel of the bytes from..to, or up to the end of a file. Returns how far that is. */
+static uint64_t advise(struct tsd_bulk_ahead *a, uint64_t from, uint64_t to, int advice)
 {
     uint64_t off, end;
-    const char *path = file_at(a, at, &off, &end);
+    const char *path = file_at(a, from, &off, &end);
     if (!path)
         return to;
     to = to < end ? to : end;
@@ -65,9 +69,9 @@ static uint64_t ask(struct tsd_bulk_ahead *a, uint64_t at, uint64_t to)
     if (!f)
         return to;
     int fd = fileno(f);
-    uint64_t step = step_of(fd);
-    for (; at < to && !atomic_load_explicit(&a->ends, memory_order_relaxed); at += step, off += step)
-        (void)posix_fadvise(fd, (off_t)off, (off_t)step, POSIX_FADV_WILLNEED);
+    uint64_t step = advice == POSIX_FADV_WILLNEED ? step_of(fd) : to - from;
+    for (; from < to && !atomic_load_explicit(&a->ends, memory_order_relaxed); from += step, off += step)
+        (void)posix_fadvise(fd, (off_t)off, (off_t)step, advice);
     (void)fclose(f);
     return to;
 }
@@ -75,17 +79,23 @@ static uint64_t ask(struct tsd_bulk_ahead *a, uint64_t at, uint64_t to)
 static void *ahead_main(void *arg)
 {
     struct tsd_bulk_ahead *a = arg;
-    uint64_t asked = 0, all = a->begin[a->n];
+    uint64_t wanted = 0, dropped = 0, all = a->begin[a->n];
     pthread_mutex_lock(&a->mu);
-    while (!atomic_load(&a->ends) && asked < all) {
-        uint64_t from = asked > a->at ? asked : a->at, to = a->at + a->window;
+    while (!atomic_load(&a->ends)) {
+        uint64_t at = a->at, from = wanted > at ? wanted : at, to = at + a->window;
         to = to < all ? to : all;
-        if (from + a->window / 4 > to && to < all) { /* in parts that are not too small */
+        bool more =
+            from < to && (to == all || to - from >= a->window / 4); /* in parts that are not too small */
+        bool drop = all >= AHEAD_DROP_BYTES && at - dropped >= AHEAD_PART_BYTES;
+        if (!more && !drop) {
             pthread_cond_wait(&a->cond, &a->mu);
             continue;
         }
         pthread_mutex_unlock(&a->mu);
-        asked = from < to ? ask(a, from, to) : to;
+        if (drop)
+            dropped = advise(a, dropped, at, POSIX_FADV_DONTNEED);
+        if (more)
+            wanted = advise(a, from, to, POSIX_FADV_WILLNEED);
         pthread_mutex_lock(&a->mu);
     }
     pthread_mutex_unlock(&a->mu);

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/num.h"
 #include "base/pool.h"
+#include "base/thread.h"
 #include "base/time.h"
 #include "storage/engine/bulk/pair.h"
 #include "storage/engine/output.h"
@@ -24,6 +25,7 @@
 #define AHEAD_GENS ((uint64_t)1 << 20)
 /* Most threads that copy and check files; each takes 1 MiB and the memory of a decoder. */
 #define COPY_THREADS 8
+#define COPY_NICE    10 /* of these threads, added to that of the caller */
 
 /* --- DONE --- */
 
@@ -244,14 +246,26 @@ static void copy_pair(void *arg, size_t i)
     pthread_mutex_unlock(&c->mu);
 }
 
-/* The calling thread, and one for each further processor, copy and check all pairs. */
+static void *copy_all(void *arg)
+{
+    struct copying *c = arg;
+    unsigned cores = ts_pool_cores(COPY_THREADS), n = c->s->n < cores ? (unsigned)c->s->n : cores;
+    struct ts_pool *pool = n > 1 && !c->s->e->opts.pumped ? ts_pool_new(n - 1, "tsd-hand-over") : NULL;
+    ts_pool_each(pool, c->s->n, copy_pair, c);
+    ts_pool_free(pool);
+    return NULL;
+}
+
+/* A thread for each processor copies and checks pairs, while the caller waits: queries run before them. */
 static int copy_pairs(struct steps *s, struct ts_error *err)
 {
     struct copying c = {.s = s, .mu = PTHREAD_MUTEX_INITIALIZER};
-    unsigned cores = ts_pool_cores(COPY_THREADS), n = s->n < cores ? (unsigned)s->n : cores;
-    struct ts_pool *pool = n > 1 && !s->e->opts.pumped ? ts_pool_new(n - 1, "tsd-hand-over") : NULL;
-    ts_pool_each(pool, s->n, copy_pair, &c);
-    ts_pool_free(pool);
+    struct ts_thread_opts opts = {.name = "tsd-hand-over", .nice = COPY_NICE, .fn = copy_all, .arg = &c};
+    pthread_t thread;
+    if (!s->e->opts.pumped && ts_thread_start(&thread, &opts) == 0)
+        (void)pthread_join(thread, NULL);
+    else
+        (void)copy_all(&c);
     pthread_mutex_destroy(&c.mu);
     if (c.rc < 0 && err)
         *err = c.err;

@@ -18,6 +18,10 @@ all() {
     q 2026/11/01 2026/11/04 sum web.hits --where 'value>99'
     q 2026/11/01 2026/11/04 sum web.hits --by domain --format json
     q 2026/11/01 2026/11/04 sum web.hitsdomain=a.org web.hitshost=web1 --by day
+    # a key of --by that is neither a unit nor a tag is a wrong word of the command line; a metric that is missing is not
+    q 2026/11/01 2026/11/04 sum web.hits --by dya
+    q 2026/11/01 2026/11/04 sum web.hits --by domain,hst --format json
+    q 2026/11/01 2026/11/04 sum web.hist --by dya
 }
 q() { tsd query --port $port "$@"; }
 all >remote.txt 2>&1

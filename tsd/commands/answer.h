@@ -106,5 +106,8 @@ int tsd_answer_end(struct tsd_answer *a, struct ts_error *err);
  * values that its tags have. Sends its requests to the same daemon or folder as the query; prints nothing if
  * that fails. */
 void tsd_hint_empty(struct tsd_answer *a, const struct qry_spec *spec);
+/** A key of --by that no tag has, after a query of totals was refused: a word of the command line that is wrong, if its metrics exist. Sends its requests to the same
+ * daemon or folder as the query; n 0 if there is no such key, or if that fails. */
+struct ts_slice tsd_hint_by(struct tsd_answer *a, const struct qry_spec *spec);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * hint.c - a line about an empty answer.
+ * hint.c - a line about an empty answer; the key of --by that is wrong.
  *
  * The hint is computed from the newest points of the metric's series, their times and their tags.
  *
@@ -17,6 +17,7 @@
 
 #define HINT_MAX_BYTES  ((size_t)4 << 20) /* of newest points: a metric with more series gets no hint */
 #define HINT_MAX_VALUES 8                 /* listed */
+#define HINT_MAX_NAMES  10000             /* with the beginning of a name: beyond it nothing is known */
 
 /* A request to a folder. */
 struct hint_query {
@@ -210,4 +211,50 @@ void tsd_hint_empty(struct tsd_answer *a, const struct qry_spec *spec)
     else if (rc == 0)
         say_times(spec, sub->metric, fits, newest_ms);
     ts_buf_release(&newest);
+}
+
+/* --- keys of --by --- */
+
+enum hint_name { HINT_UNKNOWN, HINT_KNOWN, HINT_UNSURE };
+
+static enum hint_name remote_name(struct tsd_answer *a, const char *type, struct ts_slice name)
+{
+    struct ts_buf path, text;
+    json_t *names = NULL;
+    enum hint_name is = HINT_UNKNOWN;
+    ts_buf_init(&path, 0);
+    ts_buf_init(&text, HINT_MAX_BYTES);
+    ts_buf_printf(&path, "/api/suggest?type=%s&max=%d&q=", type, HINT_MAX_NAMES);
+    ts_buf_uri(&path, name);
+    if (tsd_answer_remote(a, "GET", ts_buf_get(&path), &text, NULL) < 0 ||
+        ts_json_load(ts_buf_get(&text), &names, NULL) < 0 || json_array_size(names) >= HINT_MAX_NAMES)
+        is = HINT_UNSURE;
+    for (size_t i = 0; is == HINT_UNKNOWN && i < json_array_size(names); i++)
+        if (ts_slice_is(name, json_string_value(json_array_get(names, i))))
+            is = HINT_KNOWN;
+    json_decref(names);
+    ts_buf_release(&text);
+    ts_buf_release(&path);
+    return is;
+}
+
+static enum hint_name look_for(struct tsd_answer *a, enum sto_uid_kind kind, struct ts_slice name)
+{
+    uint32_t id;
+    if (!a->store)
+        return remote_name(a, kind == STO_UID_METRIC ? "metrics" : "tagk", name);
+    int rc = sto_uid_find(sto_store_catalog(a->store), kind, name, &id);
+    return rc == 0 ? HINT_KNOWN : rc == TS_ENOTFOUND ? HINT_UNKNOWN : HINT_UNSURE;
+}
+
+struct ts_slice tsd_hint_by(struct tsd_answer *a, const struct qry_spec *spec)
+{
+    struct ts_slice unknown = {NULL, 0};
+    for (size_t i = 0; i < spec->n_by_tags && !unknown.n; i++)
+        if (look_for(a, STO_UID_TAGK, spec->by_tags[i]) == HINT_UNKNOWN)
+            unknown = spec->by_tags[i];
+    for (size_t i = 0; i < spec->n_subs && unknown.n; i++)
+        if (spec->subs[i].metric.n && look_for(a, STO_UID_METRIC, spec->subs[i].metric) != HINT_KNOWN)
+            unknown.n = 0;
+    return unknown;
 }

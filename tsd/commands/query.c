@@ -406,6 +406,11 @@ static int query_run(struct query_run *r)
     if (rc == 0 && r->left_out.n)
         (void)fprintf(stderr, "tsd query: %.*s\n", (int)r->left_out.n, r->left_out.p);
     ts_buf_release(&r->left_out);
+    if ((rc == TS_EINVAL || rc == TS_ENOTFOUND) && tsd_hint_by(&r->answer, &r->spec).n) {
+        (void)tsd_answer_close(&r->answer, 0, NULL);
+        return tsd_usage(r->args, "--by takes " QRY_BREAKDOWN_LIST "durations such as 10m, and tag keys: %s",
+                         err.text);
+    }
     return tsd_answer_close(&r->answer, rc, &err);
 }
 

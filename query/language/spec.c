@@ -153,9 +153,9 @@ static int wrong_order(const struct qry_spec_text *text, const struct qry_spec *
     ts_buf_init(&to, 0);
     ts_time_print(spec->tz, spec->start_ms, false, &from);
     ts_time_print(spec->tz, spec->end_ms, false, &to);
-    int rc = ts_error_set(err, TS_EINVAL, "The end, %.*s, is not later than the start, %.*s (%.*s)%s",
-                          TS_SHOWN(ts_buf_get(&to), 120), TS_SHOWN(ts_buf_get(&from), 120),
-                          TS_SHOWN(text->start, 120),
+    int rc = ts_error_set(err, TS_EINVAL, "The end, %.*s, is %s the start, %.*s (%.*s)%s",
+                          TS_SHOWN(ts_buf_get(&to), 120), text->end.n ? "earlier than" : "not later than",
+                          TS_SHOWN(ts_buf_get(&from), 120), TS_SHOWN(text->start, 120),
                           text->end.n ? ": are they the wrong way round?" : ": without an end it is now");
     ts_buf_release(&from);
     ts_buf_release(&to);
@@ -198,5 +198,7 @@ int qry_spec_finish(const struct qry_spec_text *text, int64_t now_ms, struct ts_
     TS_TRY(qry_spec_check_choice(out, err));
     if (out->by_on && ts_floor_mod(out->end_ms, 1000) == 0)
         out->end_ms += 999; /* a second named as the end belongs to the range whole */
-    return out->end_ms > out->start_ms ? 0 : wrong_order(text, out, err);
+    bool instant =
+        !out->compat && text->end.n && out->end_ms == out->start_ms; /* both ends belong to the range */
+    return out->end_ms > out->start_ms || instant ? 0 : wrong_order(text, out, err);
 }

@@ -157,6 +157,11 @@ def end_that_is_a_date(s):
     return len(got) if isinstance(got, dict) else 0, 0 if s.compat else 2
 
 
+def range_of_an_instant(s):
+    status, answer = s.ask("/api/query?start=%d&end=%d&m=sum:ends" % (T0, T0))
+    return (status, [r["dps"] for r in answer] if status == 200 else answer["error"]["message"][:8]), (400, "End time") if s.compat else (200, [{str(T0): 1}])
+
+
 def forms_of_times(s):
     said = [s.ask("/api/query?start=%s&m=sum:ends" % t)[0] for t in ("2017-07-14T02:40:00%2B00:00", "2017-07", "now-1h", "yesterday", "2017/02/30")]
     return said, [400, 400, 400, 400, 200] if s.compat else [200, 200, 200, 200, 400]
@@ -401,7 +406,7 @@ def large_requests(s):
 
 
 ROWS = [new_metrics, many_tags, explicit_groups, empty_put, fraction_of_seconds, fraction_in_json, letters, capitals, same_time, same_second, unknown_value, first_rate,
-        percentiles, zone_in_uri, ms_in_body, filter_types, fraction_in_query, end_that_is_a_date, forms_of_times, digits_of_dates, durations, times_as_text, kinds_of_metrics, near_names, unknown_parameters, unknown_members, unknown_options, calendar_in_uri, none_of_a_tag, whole_hours, switch_of_deletes, override_of_deletes, end_of_a_delete,
+        percentiles, zone_in_uri, ms_in_body, filter_types, fraction_in_query, end_that_is_a_date, range_of_an_instant, forms_of_times, digits_of_dates, durations, times_as_text, kinds_of_metrics, near_names, unknown_parameters, unknown_members, unknown_options, calendar_in_uri, none_of_a_tag, whole_hours, switch_of_deletes, override_of_deletes, end_of_a_delete,
         filters_of_one_key, regexp_with_colon, forgotten_names, suggest_all, last_with_some_tags, last_anywhere, status_without_hbase, documented_paths, server_errors, large_requests, errors_of_put, read_only_put, own_figures, iso_time_in_put, date_in_put, between_s_and_ms]
 
 

@@ -62,6 +62,9 @@ def by_http(d):
     check("points of several series in any order", put(d, "m.x", T0, T0 + 2, mixed), (200, {"series": 4, "deleted": 0, "written": 9}))
     got = points(d)
     check("stay with their series", [[got[h].get(T0 + t) for t in range(3)] for h in "bcd"], [[10 * i + t for t in range(3)] for i in range(3)])
+    check("an instant is a range", put(d, "m.x{host=b}", T0 + 1, T0 + 1, [point(T0 + 1, 5, "b")]), (200, {"series": 1, "deleted": 1, "written": 1}))
+    got["b"][T0 + 1] = 5
+    check("of exactly that time", points(d), got)
     check("nothing leaves nothing", put(d, "m.x", T0, T0 + 9000, [])[1]["written"], 0)
     check("at all", points(d), {})
     check("no folder is left", d.run("import", "--bulk", "--list", "--port", str(d.port)).stderr.strip(), "tsd: there is no bulk load")
@@ -116,6 +119,16 @@ def by_command(d, folder):
             f.write(f"m.x {T0 + 1} 1 host=a\nm.x {T0 + N} 1 host=a\n" + line + "\n")
         r = d.run("replace", outside, "--series", "m.x{host=a}", "--from", str(T0), "--to", str(T0 + N), "--port", str(d.port), check=False)
         holds("the first point outside is named", r.returncode == 1 and text in r.stderr, r.stderr)
+    once = os.path.join(folder, "once.txt")
+    with open(once, "w", encoding="ascii") as f:
+        f.write(f"m.x {T0 + N} 99 host=a\n")
+    was = points(d)
+    out = d.run("replace", once, "--series", "m.x{host=a}", "--from", str(T0 + N), "--to", str(T0 + N), "--port", str(d.port)).stderr
+    was["a"][T0 + N] = 99
+    holds("one instant", points(d) == was and "1 point" in out, out)
+    d.run("replace", "/dev/null", "--series", "m.x{host=a}", "--from", str(T0 + N), "--to", str(T0 + N), "--port", str(d.port), "--empty")
+    del was["a"][T0 + N]
+    check("is emptied alone", points(d), was)
     for words in (("--series", "m.x{host=a", "--from", str(T0), "--to", str(T0 + 1)), ("--series", "m.x", "--from", "then", "--to", str(T0 + 1)),
                   ("--series", "m.x", "--from", str(T0), "--to", str(T0 - 1))):
         r = d.run("replace", "/dev/null", *words, "--port", "1", check=False)  # before a file is read or the daemon is asked

@@ -185,8 +185,8 @@ static void test_parse__uri_errors_have_the_words_of_opentsdb(void **state)
          "Could not find a tag value filter of the type: literal; did you mean literal_or?"},
         {"start=1356998400&m=sum:x{a=foo(b)}", "Could not find a tag value filter of the type: foo"},
         {"start=abc&end=now&m=sum:x", "Invalid time: abc. Times are 2026/11/01, "},
-        {"start=1357002000&end=1357002000&m=sum:x", "The end, 2013-01-01T01:00:00Z, is not later than the "
-                                                    "start, 2013-01-01T01:00:00Z (1357002000): are they "
+        {"start=1357002001&end=1357002000&m=sum:x", "The end, 2013-01-01T01:00:00Z, is earlier than the "
+                                                    "start, 2013-01-01T01:00:01Z (1357002001): are they "
                                                     "the wrong way round?"},
         {"start=1&m=sum::x", "empty part"},
         {"start=1&m=sum:rat:x", "Unknown option between aggregator and metric: rat; did you mean rate?"},
@@ -220,6 +220,19 @@ static void test_parse__tsuids_come_first_and_repetitions_go(void **state)
     assert_true(spec.subs[2].none);
     assert_int_equal(spec.end_ms, NOW_MS);
     assert_int_equal(spec.start_ms, NOW_MS - TS_HOUR_MS);
+}
+
+static void test_parse__a_range_is_at_least_an_instant(void **state)
+{
+    (void)state;
+    assert_int_equal(uri("start=1357002000&end=1357002000&m=sum:x", false), 0);
+    assert_int_equal(spec.start_ms, 1357002000000);
+    assert_int_equal(spec.end_ms, 1357002000000);
+    assert_true(uri("start=1357002000&end=1357002000&m=sum:x", true) < 0);
+    assert_string_equal(err.text,
+                        "End time [1357002000000] must be greater than the start time [1357002000000]");
+    assert_true(uri("start=now&m=sum:x", false) < 0); /* an end that nobody named */
+    assert_non_null(strstr(err.text, "is not later than the start"));
 }
 
 static void test_parse__zone_of_a_uri(void **state)
@@ -464,6 +477,7 @@ int main(void)
         cmocka_unit_test(test_parse__rate_forms),
         cmocka_unit_test(test_parse__uri_errors_have_the_words_of_opentsdb),
         cmocka_unit_test(test_parse__tsuids_come_first_and_repetitions_go),
+        cmocka_unit_test(test_parse__a_range_is_at_least_an_instant),
         cmocka_unit_test(test_parse__zone_of_a_uri),
         cmocka_unit_test(test_parse__totals),
         cmocka_unit_test(test_parse__json_body),

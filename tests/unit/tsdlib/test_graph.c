@@ -125,6 +125,8 @@ static void test_graph__compat_passes_over_other_plot_options(void **state)
     ts_arena_release(&arena);
 }
 
+static int64_t t_start_ms = 0, t_end_ms = 60000; /* of t_script */
+
 /* The script for n lines of two points with such parameters, in a zone of UTC, valid until the next call. */
 static const char *t_script(const char *name, const char *value, bool compat, size_t n)
 {
@@ -134,7 +136,7 @@ static const char *t_script(const char *name, const char *value, bool compat, si
     struct ts_error err = {0};
     struct qry_param param = {ts_slice_str(name), ts_slice_str(value)};
     struct qry_sub sub = {.unit = "bytes"};
-    struct qry_spec spec = {.start_ms = 0, .end_ms = 60000, .subs = &sub, .n_subs = 1};
+    struct qry_spec spec = {.start_ms = t_start_ms, .end_ms = t_end_ms, .subs = &sub, .n_subs = 1};
     struct tsd_graph_line *lines = calloc(n, sizeof(*lines));
     int64_t x[] = {1, 2};
     double y[] = {0, 2e9};
@@ -156,6 +158,17 @@ static const char *t_script(const char *name, const char *value, bool compat, si
     free(lines);
     ts_arena_release(&arena);
     return b.p;
+}
+
+static void test_graph__an_instant_has_a_second_on_each_side(void **state)
+{
+    (void)state;
+    assert_non_null(strstr(t_script("nokey", "", false, 1), "set xrange ['0':'60']\n"));
+    t_start_ms = 20000;
+    t_end_ms = 20900;
+    assert_non_null(strstr(t_script("nokey", "", false, 1), "set xrange ['19':'21']\n"));
+    t_start_ms = 0;
+    t_end_ms = 60000;
 }
 
 static void test_graph__a_legend_lies_outside_of_the_curves(void **state)
@@ -201,6 +214,7 @@ int main(void)
         cmocka_unit_test(test_graph__nothing_leaves_its_quotes),
         cmocka_unit_test(test_graph__empty_values),
         cmocka_unit_test(test_graph__compat_passes_over_other_plot_options),
+        cmocka_unit_test(test_graph__an_instant_has_a_second_on_each_side),
         cmocka_unit_test(test_graph__a_legend_lies_outside_of_the_curves),
         cmocka_unit_test(test_graph__numbers_have_the_unit_unless_a_format_is_given),
         cmocka_unit_test(test_graph__how_long_it_holds),

@@ -409,7 +409,7 @@ void tsd_graph_script(const struct tsd_graph *g, const struct qry_spec *spec,
     ts_buf_printf(out, "set style data %s\nset tics textcolor rgb '#%06x'\n", style, g->fg);
     ts_buf_printf(out,
                   "set xdata time\nset timefmt '%%s'\nset xtics rotate right\nset xrange ['%lld':'%lld']\n",
-                  (long long)from_s, (long long)to_s);
+                  (long long)(from_s - (from_s == to_s)), (long long)(to_s + (from_s == to_s)));
     graph_set(out, "format x", *g->xformat ? g->xformat : graph_xformat(to_s - from_s));
     graph_set(out, "format y", g->yformat);
     graph_set(out, "title", g->title);

@@ -560,6 +560,7 @@ struct qry_reading qry_plan_reading(const struct qry_plan *p, struct sto_snap *s
                                 .needs_points = p->needs_points,
                                 .days = p->days,
                                 .one = p->one,
+                                .counts_only = p->spec->del, /* a sum that does not fit is deleted, too */
                                 .as_of_us = p->spec->as_of_us};
 }
 

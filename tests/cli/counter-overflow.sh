@@ -22,4 +22,19 @@ tsd query $day sum m --by h --port $port
 echo 'm 1793620800 5 h=a' >new.txt
 tsd replace new.txt --series 'm{h=a}' --from 1793620800 --to 1793620801 --port $port
 tsd query $day sum m --by h --port $port
+echo "== where no value is needed"
+printf '%s h=a\n%s h=a\nput m 1793620801 2 h=a\nsync\n' "$big" "$big" | send
+tsd scan $day sum m --keys --port $port
+tsd scan $day sum m --port $port | tail -1
+tsd scan $day sum m --keys --where 'value>1' --port $port | tail -1
+tsd scan $day sum m --delete --port $port
+tsd scan $day sum m --port $port
+printf '%s h=a\n%s h=a\nput m 1793620801 2 h=a\nsync\n' "$big" "$big" | send
+query() { curl -s "$@" "http://127.0.0.1:$port/api/query?start=2026/11/02&end=2026/11/02&m=none:m"; echo; }
+query
+query -X DELETE
+query
+printf '%s h=a\n%s h=a\nput m 1793620801 2 h=a\nsync\n' "$big" "$big" | send
 stop
+tsd scan $day sum m --delete --data data
+tsd scan $day sum m --data data

@@ -303,6 +303,7 @@ static int scan_opts(struct tsd_scan_opts *o, const struct tsd_args *args, bool 
             "--delete takes all points of a range: leave out what chooses among them, and --format");
     if (rc == 0 && del)
         o->form = TSD_SCAN_IMPORT;
+    o->deletes = del;
     return rc < 0 ? tsd_usage(args, "%s", err.text) : TSD_EXIT_OK;
 }
 

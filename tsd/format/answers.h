@@ -108,7 +108,8 @@ struct tsd_scan_opts {
     double sample; /* the part of the rows that is printed, chosen by a hash of their keys; 0 = all */
     bool between;  /* only points between these times of day, in the zone of the spec: */
     int32_t day_from_ms, day_to_ms; /* from <= time < to; from > to: over midnight */
-    struct ts_buf *token;           /* CSV: gets the token of the next page; NULL: that is the last line */
+    bool deletes;         /* what is printed is deleted next: a sum that does not fit is NaN, no error */
+    struct ts_buf *token; /* CSV: gets the token of the next page; NULL: that is the last line */
 };
 /** The name of an option, and whether it has no value; NULL: there are not so many. */
 const char *tsd_scan_opt_name(size_t i, bool *out_flag);

@@ -241,6 +241,7 @@ static int read_rows(struct tsd_scan_run *r, const struct qry_plan *plan, const 
     rd.series = c->series;
     rd.n = c->n;
     rd.needs_sum = true;
+    rd.counts_only = r->opts->deletes || (r->opts->keys && !c->spec->where.n);
     rd.where = &c->spec->where;
     rd.begin = scan_begin;
     rd.row = scan_row;

@@ -241,6 +241,7 @@ int tsd_ep_scan(struct tsd_job *job, struct ts_error *err)
             "A scan shows rows of all series: leave out top, bottom, by, thin, figures and max_series");
     TS_TRY(scan_opts(job, &opts, spec.where.n > 0, err));
     TS_TRY(scan_may_delete(job, err));
+    opts.deletes = tsd_req_flag(req, "delete");
     tsd_query_begin_spec(job, &spec, NULL);
     struct ts_buf token;
     ts_buf_init(&token, 0);

@@ -132,9 +132,10 @@ static const struct tsd_cmd commands[] = {
      .usage = "[METRIC [tag=value ...]] [--from TIME] [--to TIME] [--host HOST] [--port PORT]\n"
               "[METRIC [tag=value ...]] [--from TIME] [--to TIME] --data DIR",
      .opts = tsd_export_opts,
-     .details = "Without METRIC all metrics are exported. tag=* and tag=a|b select series too. TIME is as in "
-                "tsd query. Histograms and rollups follow\n"
-                "the points: \"histogram METRIC TIME u=N:o=N:LOWER,UPPER=N tag=value\", \"rollup 1h-sum "
+     .details = "Without METRIC all metrics are exported; METRIC may have stars: 'web.*'. tag=* and tag=a|b "
+                "select series too. TIME is as in\n"
+                "tsd query. Histograms and rollups follow the points: \"histogram METRIC TIME "
+                "u=N:o=N:LOWER,UPPER=N tag=value\", \"rollup 1h-sum "
                 "METRIC TIME VALUE tag=value\".",
      .examples = "tsd export web.hits domain=example.org > hits.txt\n"
                  "tsd export --data ./data --from 2026/11/01 | zstd > november.zst",

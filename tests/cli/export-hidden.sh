@@ -29,6 +29,12 @@ tsd import --port $port one.txt
 tsd export --port $port | cmp - one.txt && echo same in a daemon
 tsd export --port $port m a=c
 tsd export --port $port h 'a=b|c' --from 1793620801
+echo "== stars"
+tsd export --port $port '*' | cmp - one.txt && echo the same as all
+tsd export --port $port '*' a=c
+tsd export --port $port 'h*'
+tsd export --port $port '*ut' a=b
+tsd export --port $port 'x*'
 tsd query 1793600000 1793700000 sum downsample 1h sum m a=b --port $port
 stop
 tsd query 1793620800 1793620900 sum histogram --data three

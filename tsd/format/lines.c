@@ -278,14 +278,30 @@ int tsd_lines__metric(struct tsd_lines_run *r, uint32_t metric, const struct tsd
     return rc;
 }
 
+/* The star of a pattern; NULL: the name of one metric, or none. */
+static const char *lines_star(const struct tsd_lines_spec *spec)
+{
+    return spec->metric.n ? memchr(spec->metric.p, '*', spec->metric.n) : NULL;
+}
+
+bool tsd_lines__wanted(struct tsd_lines_run *r, const struct tsd_lines_spec *spec, struct ts_slice metric)
+{
+    bool wanted = !spec->metric.n || (lines_star(spec) ? ts_slice_fits_stars(metric, spec->metric)
+                                                       : ts_slice_eq(metric, spec->metric));
+    r->found |= wanted;
+    return wanted;
+}
+
 /* Metrics that only the remote store has. */
 static int lines_foreign(struct tsd_lines_run *r, const struct tsd_lines_spec *spec,
                          const struct sto_tag_cond *conds, struct ts_error *err)
 {
-    TS_TRY(qry_view_suggest(&r->view, STO_UID_METRIC, (struct ts_slice){"", 0}, SIZE_MAX, NULL, NULL, err));
+    const char *star = lines_star(spec);
+    struct ts_slice prefix = {spec->metric.p, star ? (size_t)(star - spec->metric.p) : 0};
+    TS_TRY(qry_view_suggest(&r->view, STO_UID_METRIC, prefix, SIZE_MAX, NULL, NULL, err));
     const struct qry_view_names *found = &r->view.names[STO_UID_METRIC];
     for (size_t i = 0; i < found->n; i++)
-        if (!sto_name_internal(found->names[i]))
+        if (!sto_name_internal(found->names[i]) && tsd_lines__wanted(r, spec, found->names[i]))
             TS_TRY(tsd_lines__metric(r, STO_FOREIGN + (uint32_t)i, spec, conds, err));
     return 0;
 }
@@ -294,7 +310,8 @@ static int lines_all(struct tsd_lines_run *r, const struct tsd_lines_spec *spec,
                      struct ts_error *err)
 {
     uint32_t first = 1, last = sto_uid_max(r->cat, STO_UID_METRIC);
-    if (spec->metric.n) {
+    bool one = spec->metric.n && !lines_star(spec);
+    if (one) {
         TS_TRY(lines_find(r, STO_UID_METRIC, spec->metric, &first, err));
         last = first;
     }
@@ -304,12 +321,14 @@ static int lines_all(struct tsd_lines_run *r, const struct tsd_lines_spec *spec,
     for (uint32_t id = first; id <= last && id >= first; id++) {
         TS_TRY(qry_budget_step(r->budget, &step, err));
         struct ts_slice name = qry_view_name(&r->view, STO_UID_METRIC, id);
-        if (name.p && !sto_name_internal(name))
+        if (name.p && !sto_name_internal(name) && (one || tsd_lines__wanted(r, spec, name)))
             TS_TRY(tsd_lines__metric(r, id, spec, conds, err));
     }
-    if (!spec->metric.n)
+    if (!one)
         TS_TRY(lines_foreign(r, spec, conds, err));
     TS_TRY(tsd_lines__internal(r, spec, conds, arena, err));
+    if (lines_star(spec) && !r->found)
+        return ts_error_set(err, TS_ENOTFOUND, "No metric matches '%.*s'", TS_SHOWN(spec->metric, 100));
     return tsd_lines__flush(r, 1, err);
 }
 

@@ -17,7 +17,8 @@
 
 /* What to write. */
 struct tsd_lines_spec {
-    struct ts_slice metric;          /* name; empty = all metrics, in the order of their ids */
+    struct ts_slice
+        metric; /* name, or a pattern with stars; empty = all metrics. In the order of their ids */
     const struct sto_tag_text *tags; /* conditions: value exact, "*", or "a|b" */
     size_t n_tags;                   /* of tags */
     int64_t from_ms, to_ms;          /* both inclusive */
@@ -31,7 +32,7 @@ typedef int (*tsd_lines_fn)(void *arg, struct ts_slice text, struct ts_error *er
  *  @param limit  account of its memory, and when it has to end; may be NULL
  *  @param out_n  [out] points and histograms written; may be NULL
  *  Series that only the remote store has are written too, after those of this store, but not their histograms.
- *  @return 0; TS_ENOTFOUND (no such metric, tag key or tag value); TS_EBACKEND: the remote store does not answer; TS_ELIMIT, TS_ECANCELLED, TS_ETIMEOUT by limit; what emit or the scan
+ *  @return 0; TS_ENOTFOUND (no such metric, tag key or tag value; no metric matches); TS_EBACKEND: the remote store does not answer; TS_ELIMIT, TS_ECANCELLED, TS_ETIMEOUT by limit; what emit or the scan
  *          returned */
 int tsd_lines_export(struct sto_store *st, const struct tsd_lines_spec *spec, struct qry_limit *limit,
                      tsd_lines_fn emit, void *arg, uint64_t *out_n, struct ts_error *err);

@@ -26,6 +26,7 @@ struct tsd_lines_run {
     struct ts_buf front, back;         /* "metric " and " k=v k=v\n" of the row's series */
     struct ts_slice lead;              /* stands before the metric: "rollup 1h-sum " */
     struct ts_slice metric;            /* users' name of an internal one; p NULL: the series' own */
+    bool found;                        /* some metric was wanted */
     uint64_t n;                        /* points, histograms */
 };
 /** Begin; st and budget are borrowed. */
@@ -47,7 +48,9 @@ struct qry_reading tsd_lines__reading(const struct tsd_lines_run *r, uint32_t me
  * conditions as ids. */
 int tsd_lines__metric(struct tsd_lines_run *r, uint32_t metric, const struct tsd_lines_spec *spec,
                       const struct sto_tag_cond *conds, struct ts_error *err);
-/** Print rollups and histograms as lines, of all metrics or of the one that spec names. */
+/** Does spec name this metric, or a pattern that it matches, or none? Notes in the run that there is one. */
+bool tsd_lines__wanted(struct tsd_lines_run *r, const struct tsd_lines_spec *spec, struct ts_slice metric);
+/** Print rollups and histograms as lines, of the metrics that spec wants. */
 int tsd_lines__internal(struct tsd_lines_run *r, const struct tsd_lines_spec *spec,
                         const struct sto_tag_cond *conds, struct ts_arena *arena, struct ts_error *err);
 

@@ -1,7 +1,7 @@
 /*
  * ep_export.c - GET /api/export: points as lines that tsd import takes back.
  *
- *   metric=NAME   one metric; without it all
+ *   metric=NAME   one metric, or with stars all that match; without it all
  *   tag=k=v       conditions, as often as wanted; v exact, "*" or "a|b"
  *   from=, to=    any time form, both inclusive
  *

@@ -20,6 +20,7 @@ from tsdtest import Daemon, binary, until
 
 TMP = tempfile.TemporaryDirectory(prefix="tsd-bulk.")
 T0 = 1793620800
+PART = 5 if os.environ.get("TEST_SANITIZE") else 1     # a sanitizer makes everything slow: a fifth of the points is at work as long
 
 
 def check(ok, what):
@@ -134,7 +135,7 @@ def formats_and_folder():
 
 
 def none_or_all():
-    files = inputs(2, 20000)
+    files = inputs(2, 20000 // PART)
     counts, ended = set(), threading.Event()
     with Daemon() as d:
 
@@ -156,7 +157,7 @@ def none_or_all():
 
 def killed():
     """SIGKILL to the import, then to the daemon, at several moments; repeating the command completes it."""
-    files = inputs(3, 60000)
+    files = inputs(3, 60000 // PART)
     with Daemon() as d:
         bulk(d, files, check_code=1)
         want = export(d)
@@ -181,7 +182,7 @@ def killed():
 
 def continues():
     """An import whose daemon is away when it hands over continues without reading its files again."""
-    files = inputs(4, 60000)
+    files = inputs(4, 60000 // PART)
     with Daemon() as d:
         p = subprocess.Popen([binary(), "import", "--bulk", "--bulk-memory", "2M", "--port", str(d.port), *files], stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT)
@@ -288,7 +289,7 @@ def interrupted(p):
 
 def says_what_is_left():
     """Ctrl-C: what is kept, and whether the same command continues. A file that has changed since: where the sorted files of before are."""
-    lines = ["put m.left %d %d host=h%d\n" % (T0 + i, i, i % 10) for i in range(150000)]
+    lines = ["put m.left %d %d host=h%d\n" % (T0 + i, i, i % 10) for i in range(150000 // PART)]
     with Daemon() as d:
         p = subprocess.Popen([binary(), "import", "--bulk", "--bulk-memory", "1M", "--port", str(d.port), "--format", "put", "-"], stdin=subprocess.PIPE,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -299,7 +300,7 @@ def says_what_is_left():
         check("nothing is stored yet; nothing is kept: the same command begins again" in out and not staging(d), "a pipe: " + out)
         big = write("left.put", lines)
         with open(big, "a") as f:
-            f.writelines("put m.left %d %d host=z\n" % (T0 + i, i) for i in range(3000000))
+            f.writelines("put m.left %d %d host=z\n" % (T0 + i, i) for i in range(3000000 // PART))
         p = subprocess.Popen([binary(), "import", "--bulk", "--bulk-memory", "1M", "--port", str(d.port), big], stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, text=True)
         until("a run is written", lambda: any("run " in open(s).read() for s in glob.glob(d.data + "/bulk/*/STATE")))
@@ -310,7 +311,7 @@ def says_what_is_left():
         p = bulk(d, [big], check_code=0)
         check("has left" in p.stdout and kept[2] in p.stdout and "tsd import --bulk --cancel " + os.path.basename(kept[2]) in p.stdout and "continuing" not in
               p.stdout, "a file that has changed: " + p.stdout)
-        check(len(export(d)) == 150000, "all of the changed file")
+        check(len(export(d)) == 150000 // PART, "all of the changed file")
 
 
 CASES = (same_as_live, formats_and_folder, none_or_all, killed, continues, says_what_is_left, given_up, refused)

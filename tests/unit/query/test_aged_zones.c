@@ -89,6 +89,35 @@ static void test_aged_zones__days_of_two_zones_do_not_overlap(void **state)
     in_zone("UTC");
 }
 
+/* A command that works on the folder of a stopped daemon does not know its zone. */
+static void test_aged_zones__commands_make_no_days(void **state)
+{
+    struct world w;
+    (void)state;
+    in_zone("Asia/Tokyo");
+    begin_days(&w, 3, 30, 80, 1000 * 24);
+    fill(&w);
+    kit_close(w.st);
+    in_zone("UTC");
+    w.no_days = true;
+    w.st = open_aged(&w, w.f);
+    pumps(&w, 6);
+    assert_true(stat_of(w.st, "aged.hours") > 0);
+    assert_int_equal(stat_of(w.st, "aged.days"), 0);
+    check_all(&w, "a command");
+    kit_close(w.st);
+    in_zone("Asia/Tokyo");
+    w.no_days = false;
+    w.st = open_aged(&w, w.f);
+    pumps(&w, 4);
+    assert_true(stat_of(w.st, "aged.days") > 0);
+    check_all(&w, "the daemon");
+    int64_t midnight_ms = ts_calendar_floor(NULL, T0 - (DAYS - 1) * DAY, 1, TS_UNIT_D);
+    same(&w, "none:1dc-sum:m0", NULL, midnight_ms, midnight_ms, "days of the zone");
+    end(&w);
+    in_zone("UTC");
+}
+
 /* A power cut at the n-th write of a pass. */
 static void crash_at(struct world *w, uint64_t n)
 {
@@ -134,6 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(test_aged_zones__days_of_two_zones_do_not_overlap),
+        CASE(test_aged_zones__commands_make_no_days),
         CASE(test_aged_zones__nor_those_of_a_pass_that_was_not_completed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,6 +51,11 @@ def by_http(d):
             ("no points", "nonsense", "JSON")):
         status, answer = put(d, "m.x{host=a}", T0 + 120, T0 + 300, body)
         holds(f"{why} is refused", status == 400 and text in answer["error"]["message"], (status, answer))
+    rule = f"m.x points={int(time.time() - T0) // 3600 + 1}h"
+    d.run("retention", "add", *rule.split(), "--port", str(d.port))
+    status, answer = put(d, "m.x{host=a}", T0 - 86400, T0 + 300, [point(T0 + 130, 1), point(T0 - 7200, 1)])
+    d.run("retention", "remove", *rule.split(), "--port", str(d.port))
+    holds("a point that has expired is refused", status == 400 and "point 2 of the body is refused: the point has expired" in answer["error"]["message"], (status, answer))
     status, answer = put(d, "m.unknown", T0, T0 + 1, [])
     holds("an unknown metric is refused", status == 400 and "No such name" in answer["error"]["message"], answer)
     check("and nothing has changed", points(d), {"a": want, "b": old["b"]})

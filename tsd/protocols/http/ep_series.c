@@ -27,6 +27,8 @@
 
 #define SERIES_CACHE_BYTES ((size_t)1 << 20) /* of texts */
 #define SERIES_MERGE_BYTES ((uint64_t)8 << 20)
+#define POINT_COPIES                                                                                         \
+    4u /* a point; while it is sorted, by series and by time, two more, and keys that take less than one */
 
 /* The points of a body. */
 struct taken {
@@ -48,8 +50,7 @@ static bool taken_room(struct taken *t, size_t n)
     size_t cap = t->chunk.cap * 2 + STO_BATCH_POINTS;
     if (t->chunk.n + n <= t->chunk.cap)
         return true;
-    /* twice: they are copied while they are sorted */
-    if (ts_tally_take(&t->tally, (cap - t->chunk.cap) * 2 * sizeof *t->chunk.points, &t->full) < 0)
+    if (ts_tally_take(&t->tally, (cap - t->chunk.cap) * POINT_COPIES * sizeof *t->chunk.points, &t->full) < 0)
         return false;
     t->chunk.points = ts_xrealloc(t->chunk.points, cap * sizeof *t->chunk.points);
     t->chunk.cap = cap;
@@ -189,6 +190,7 @@ static void taken_init(struct taken *t, const struct tsd_req *req, struct ts_bud
                         .numbers = roaring_bitmap_create()};
     tsd_ingest_init_apart(&t->in, &req->d->set.rules, cat, &t->sink, SERIES_CACHE_BYTES);
     t->in.declared = req->d->store;
+    t->in.store = req->d->store; /* by its rules of retention some points have expired */
     tsd_ingest_begin(&t->in);
 }
 

@@ -7,6 +7,9 @@
 #include "base/time.h"
 
 #define KEY_BIAS ((uint64_t)1 << 63) /* makes unsigned keys ascend as signed times do */
+#define NEED_POINTS                                                                                          \
+    "percentiles and others that need all points, nor for intervals that begin at a series' first point, "   \
+    "as 2dc"
 
 static void raise_to(_Atomic uint64_t *at, uint64_t key)
 {
@@ -46,11 +49,10 @@ void qry_left_out_say(const struct qry_left_out *l, struct ts_buf *out)
     ts_time_print(tz, (int64_t)(l->after ^ KEY_BIAS), false, out);
     ts_buf_str(out, "): their points have expired, and their summaries ");
     if (l->n_need_points == l->n_series) {
-        ts_buf_str(out, "do not suffice for percentiles and others that need all points");
+        ts_buf_str(out, "do not suffice for " NEED_POINTS);
         return;
     }
     ts_buf_printf(out, "are of whole %s%s; ask for whole days in that zone%s",
                   days ? "days of " : "hours, or whole days of ", ts_tz_name(tz),
-                  l->n_need_points ? "; they do not suffice for percentiles and others that need all points"
-                                   : "");
+                  l->n_need_points ? "; they do not suffice for " NEED_POINTS : "");
 }

@@ -466,7 +466,7 @@ static int hours_of_buckets(struct sto_snap *snap, struct qry_plan *p, struct ts
 {
     const struct qry_downsample *ds = &p->sub->downsample;
     size_t n = 0;
-    if (ds->on && !ds->fn->bucket_acc->add_hour)
+    if (ds->on && (!ds->fn->bucket_acc->add_hour || p->grid.own))
         return qry_plan_no_hours(snap, p, err);
     if (ds->on)
         TS_TRY(qry_plan_whole_hours(p, &n, err));

@@ -86,13 +86,17 @@ static void say(struct world *w, const char *m, const char *by, int64_t from_ms,
     ts_buf_release(&answer);
 }
 
-/* Percentiles and others that need all points have no other way to say that some of a month are missing. */
+/* Percentiles, buckets that begin at a point, and others that need all points have no other way to say that some of a month are missing. */
 static void test_aged_said__by_percentiles(void **state)
 {
     (void)state;
     static const struct {
         const char *m, *by;
-    } lack[] = {{"p95:m0", "month"}, {"none:1d-p50:m0", NULL}, {"sum:1n-p99:m0", NULL}, {"dev:m0", "day"}},
+    } lack[] = {{"p95:m0", "month"},
+                {"none:1d-p50:m0", NULL},
+                {"sum:1n-p99:m0", NULL},
+                {"dev:m0", "day"},
+                {"sum:2dc-sum:m0", NULL}},
       whole[] = {{"p95:1d-sum:m0", NULL}, {"max:m0", "day"}};
     struct world w;
     struct ts_buf said;

@@ -21,3 +21,19 @@ tsd import --dry-run lines.txt --tz Europe/Berlin
 tsd import --dry-run lines.txt
 tsd import --data d lines.txt --tz Europe/Berlin
 tsd export --data d
+echo "== put lines, in the zone of the daemon"
+printf 'timezone = Europe/Berlin\n' >tsd.conf
+line() { echo "$1 2026-03-30T12:00:00 1 a=b" >"$1.txt"; }
+line lives
+line bulk
+line folder
+line bulkfolder
+printf '2026-03-30 12:00:00,1\n' >utc.csv
+start z --timezone Europe/Berlin
+tsd import lives.txt --port "$port"
+tsd import --bulk bulk.txt --port "$port"
+tsd import --bulk utc.csv --csv 'time={0},metric=utc,value={1}' --tag a=b --port "$port"
+stop
+tsd import folder.txt --data z --config tsd.conf
+tsd import --bulk bulkfolder.txt --data z --config tsd.conf
+tsd export --data z

@@ -110,7 +110,10 @@ void tsd_import_show(struct tsd_import *im);
          .arg = "s|ms|us|ns",                                                                                \
          .help = "Unit of times that are numbers. Default: of influx ns, of promdump ms, of others by "      \
                  "their size."},                                                                             \
-        {.name = "tz", .arg = "ZONE", .help = "Zone of times that name none. Default UTC."},                 \
+        {.name = "tz",                                                                                       \
+         .arg = "ZONE",                                                                                      \
+         .help =                                                                                             \
+             "Zone of times that name none. Default UTC; in put lines that of the daemon (key timezone)."},  \
     {                                                                                                        \
         .name = "max-line", .arg = "BYTES",                                                                  \
         .help =                                                                                              \

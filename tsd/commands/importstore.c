@@ -32,6 +32,7 @@ struct store_sink {
 
 static int store_open(struct tsd_import *im, void **out_sink, struct ts_error *err)
 {
+    TS_TRY(tsd_zone_begin(im->args, err)); /* of put lines, as where the daemon reads them */
     struct store_sink *s = ts_xcalloc(1, sizeof(*s));
     int rc = tsd_local_open(im->args, TSD_LOCAL_CREATE, &s->store, &s->rules, err);
     if (rc < 0) {

@@ -19,17 +19,30 @@
     (365 * 86400 *                                                                                           \
      1000LL) /* times so near to 1970 were hardly meant: they count something larger than nanoseconds */
 
+/* Does a backslash that means the next character stand there? */
+static bool influx_is_escape(struct ts_slice s, size_t i)
+{
+    return s.p[i] == '\\' && i + 1 < s.n && s.p[i + 1] && strchr(",= ", s.p[i + 1]);
+}
+
 /* A word up to one of the ends, without its backslashes; *s then begins at that end. Quotes matter in values alone. */
 static struct ts_slice influx_word(struct ts_slice *s, const char *ends, struct ts_arena *arena)
 {
-    char *out = ts_arena_alloc(arena, s->n + 1);
-    size_t n = 0, i = 0;
-    for (; i < s->n && !strchr(ends, s->p[i]); i++) {
-        if (s->p[i] == '\\' && i + 1 < s->n && s->p[i + 1] && strchr(",= ", s->p[i + 1]))
+    size_t i = 0, n = 0, n_escapes = 0;
+    for (; i < s->n && !strchr(ends, s->p[i]); i++)
+        if (influx_is_escape(*s, i)) {
+            n_escapes++;
             i++;
-        out[n++] = s->p[i];
-    }
+        }
+    struct ts_slice word = {s->p, i};
     *s = (struct ts_slice){s->p + i, s->n - i};
+    if (!n_escapes)
+        return word;
+    char *out = ts_arena_alloc(arena, word.n - n_escapes);
+    for (size_t k = 0; k < word.n; k++) {
+        k += influx_is_escape(word, k);
+        out[n++] = word.p[k];
+    }
     return (struct ts_slice){out, n};
 }
 

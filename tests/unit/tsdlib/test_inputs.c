@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/budget.h"
 #include "base/cut.h"
 #include "tsd/inputs/input.h"
 #include "tsd/inputs/mapping.h"
@@ -151,6 +152,31 @@ static void test_inputs__fixed_widths(void **state)
         "the mapping, character 6: with fixed widths a reference is {FROM-TO}, characters counted from 1");
 }
 
+/* A line with many fields takes memory for what is in it, not for what is behind each word. */
+static void test_inputs__influx_of_many_fields(void **state)
+{
+    enum { FIELDS = 20000 };
+    struct tsd_input_run run;
+    struct ts_budget memory;
+    struct ts_buf line;
+    (void)state;
+    ts_budget_init(&memory, "test", "test", NULL, 0);
+    ts_buf_init(&line, 0);
+    ts_buf_str(&line, "m,h=a ");
+    for (int i = 0; i < FIELDS; i++)
+        ts_buf_printf(&line, "%sf\\ %d=1", i ? "," : "", i);
+    ts_buf_str(&line, " 1793620800000000");
+    assert_int_equal(tsd_input_begin(&run, tsd_input_find("influx"), &micro, NULL), 0);
+    tsd_input_file(&run);
+    run.arena.budget = &memory;
+    run.line = 1;
+    assert_int_equal(tsd_input_line(&run, ts_buf_get(&line), NULL), 0);
+    assert_int_equal(run.n_points, FIELDS);
+    assert_in_range(atomic_load(&memory.peak_bytes), 1, 16 * line.n);
+    tsd_input_release(&run);
+    ts_buf_release(&line);
+}
+
 static void test_inputs__influx(void **state)
 {
     struct tsd_input_opts opts = {.now_ms = 5999};
@@ -288,6 +314,7 @@ int main(void)
         cmocka_unit_test(test_inputs__a_header_without_a_column_ends_the_file),
         cmocka_unit_test(test_inputs__fixed_widths),
         cmocka_unit_test(test_inputs__influx),
+        cmocka_unit_test(test_inputs__influx_of_many_fields),
         cmocka_unit_test(test_inputs__samples_of_prometheus),
         cmocka_unit_test(test_inputs__lines_of_json),
         cmocka_unit_test(test_inputs__times_by_their_size),

@@ -4,8 +4,8 @@
 #include "query/execution/kept.h"
 
 #include "base/hash.h"
-#include "query/execution/feed.h"
 #include "query/limit.h"
+#include "storage/total_run.h"
 
 #include <string.h>
 
@@ -169,7 +169,7 @@ static int begin(struct qry_kept *k, struct sto_snap *snap, struct ts_error *err
 int qry_kept_begin(struct qry_plan *p, struct sto_snap *snap, struct qry_budget *budget,
                    const struct qry_acc_ops *ops, struct qry_kept *out, struct ts_error *err)
 {
-    *out = (struct qry_kept){.plan = p, .budget = budget};
+    *out = (struct qry_kept){.plan = p, .budget = budget, .sums_only = ops && ops->add_sums};
     read_all(out);
     if (!out->n_gaps || !p->n || !p->whole_hours || !ops->of_groups || p->spec->where.n ||
         p->sub->explicit_tags || p->sub->n_tsuids || p->shown || p->n_keys > UINT8_MAX ||
@@ -212,18 +212,36 @@ void qry_kept_cut(const struct qry_kept *k, size_t i, struct qry_reading *rd)
 
 /* --- rows --- */
 
+/* The next row, or run of rows, of the total. */
+static int next_row(struct qry_kept *k, int64_t *out_group, struct sto_row *out_row, struct sto_run *run,
+                    struct ts_error *err)
+{
+    *out_row = (struct sto_row){.n_hours = 1};
+    if (!k->sums_only)
+        return sto_total_scan_next(k->scan, out_group, &out_row->key.hour, &out_row->sum, err);
+    int rc = sto_total_scan_run(k->scan, out_group, run, err);
+    if (rc == 1) {
+        out_row->key = run->keys[0];
+        out_row->run = run;
+    }
+    return rc;
+}
+
 static int read_rows(struct qry_kept *k, qry_kept_fn each, void *arg, struct ts_error *err)
 {
-    struct sto_row row = {.n_hours = 1};
-    struct qry_hour hour;
+    struct sto_row row;
+    struct sto_run run;
     int64_t group;
-    unsigned n = 0;
+    uint64_t n = 0;
     int rc;
-    while ((rc = sto_total_scan_next(k->scan, &group, &row.key.hour, &row.sum, err)) == 1) {
-        qry_feed_hour(&row, &hour);
-        TS_TRY(each(arg, (uint32_t)group, &hour, err));
-        if (++n % REPORT_ROWS == 0 && qry_budget_points(k->budget, REPORT_ROWS) < 0)
+    while ((rc = next_row(k, &group, &row, &run, err)) == 1) {
+        TS_TRY(each(arg, (uint32_t)group, &row, err));
+        n += row.run ? run.n : 1;
+        if (n < REPORT_ROWS)
+            continue;
+        if (qry_budget_points(k->budget, n) < 0)
             return qry_budget_result(k->budget, err);
+        n = 0;
     }
     return rc;
 }

@@ -29,6 +29,7 @@ struct qry_kept {
     struct qry_gap gap[QRY_GAPS]; /* what is to be read by series, ascending */
     size_t n_gaps;
     int64_t n_hours; /* hours that the total answers */
+    bool sums_only;  /* counts and sums suffice */
     uint32_t
         *slots; /* with filters: groups that have selected series; open addressing, position + 1; counted */
     size_t n_slots; /* a power of two, or 0: all are selected */
@@ -49,8 +50,8 @@ int qry_kept_afford(const struct qry_kept *k, struct sto_snap *snap, struct ts_e
 struct sto_scan_spec qry_kept_scan(const struct qry_kept *k, size_t i);
 /** Let a reading of the plan read gap i. */
 void qry_kept_cut(const struct qry_kept *k, size_t i, struct qry_reading *rd);
-/** Called for a row of a total: the group of the plan, the hour, and what the group has in it. */
-typedef int (*qry_kept_fn)(void *arg, uint32_t group, const struct qry_hour *hour, struct ts_error *err);
+/** Called for a row of a total, of one hour or a run of several: the group of the plan, and what the group has in them. The series of the row's keys mean nothing. */
+typedef int (*qry_kept_fn)(void *arg, uint32_t group, const struct sto_row *row, struct ts_error *err);
 /**
  * Read the hours that the total answers.
  *

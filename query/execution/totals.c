@@ -162,13 +162,16 @@ static int read_piece(void *arg, size_t i, struct ts_error *err)
     return rc;
 }
 
-static int add_kept(void *arg, uint32_t group, const struct qry_hour *hour, struct ts_error *err)
+static int add_kept(void *arg, uint32_t group, const struct sto_row *row, struct ts_error *err)
 {
     struct piece *pc = arg;
-    if (hour->first_ms < pc->last_ms) /* of another group */
+    const struct sto_run *run = row->run;
+    int64_t first_ms = row->key.hour * TS_HOUR_MS;
+    if (first_ms < pc->last_ms) /* of another group */
         pc->at = 0;
-    pc->last_ms = hour->first_ms;
-    return add_hour(pc, group, hour->first_ms, hour, err);
+    pc->last_ms = run ? run->keys[run->n - 1].hour * TS_HOUR_MS : first_ms;
+    pc->group = group;
+    return add_row(pc, row, err);
 }
 
 /* Read the hours that a kept total answers, as one piece more. */

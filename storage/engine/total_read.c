@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "storage/engine/engine_int.h"
 #include "storage/engine/files/total.h"
+#include "storage/total_run.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,7 @@ struct sto_total_scan {
     int64_t as;                 /* what the group is */
     struct sto_sst_cur *cur;    /* of the part; NULL: not yet */
     bool on_row;
+    __int128 *sums; /* [STO_SST_RUN_ROWS] of a run; NULL: not yet; counted */
 };
 
 /* --- hours that are not answered --- */
@@ -286,6 +288,7 @@ void sto_total_scan_free(struct sto_total_scan *s)
     sto_sst_cur_free(s->cur);
     ts_budget_free(s->spec.memory, s->hours, s->hours ? s->spec.n_hours : 0);
     ts_budget_free(s->spec.memory, s->parts, s->cap_parts * sizeof *s->parts);
+    ts_budget_free(s->spec.memory, s->sums, s->sums ? STO_SST_RUN_ROWS * sizeof *s->sums : 0);
     ts_tally_release(&s->share.tally);
     ts_free(s);
 }
@@ -336,26 +339,17 @@ static int fail(struct sto_total_scan *s, int rc, struct ts_error *err)
     return rc;
 }
 
-int sto_total_scan_next(struct sto_total_scan *s, int64_t *out_group, int32_t *out_hour,
-                        const struct sto_summary **out_sum, struct ts_error *err)
+/* Move to the next row of an hour that is answered: 1; 0: there are no more; < 0. */
+static int next_row(struct sto_total_scan *s, struct ts_error *err)
 {
     for (; s->part < s->n_parts; s->part++) {
         const struct part *p = &s->parts[s->part];
         if (!s->cur)
             s->cur = sto_sst_total_cur(p->sst, p->total, &s->share);
         int rc;
-        while ((rc = move(s, err)) == 1) {
-            const struct sto_key *key = sto_sst_cur_key(s->cur);
-            if (!s->hours[key->hour - s->spec.hour_lo])
-                continue;
-            *out_sum = sto_sst_cur_summary(s->cur);
-            if (!*out_sum)
-                return fail(s, ts_error_set(err, TS_ECORRUPT, "a kept total has an hour without a summary"),
-                            err);
-            *out_group = s->as;
-            *out_hour = key->hour;
-            return 1;
-        }
+        while ((rc = move(s, err)) == 1)
+            if (s->hours[sto_sst_cur_key(s->cur)->hour - s->spec.hour_lo])
+                return 1;
         if (rc < 0)
             return fail(s, rc, err);
         sto_sst_cur_free(s->cur);
@@ -363,4 +357,55 @@ int sto_total_scan_next(struct sto_total_scan *s, int64_t *out_group, int32_t *o
         s->group = 0;
     }
     return 0;
+}
+
+static int fail_without_sum(struct sto_total_scan *s, struct ts_error *err)
+{
+    return fail(s, ts_error_set(err, TS_ECORRUPT, "a kept total has an hour without a summary"), err);
+}
+
+int sto_total_scan_next(struct sto_total_scan *s, int64_t *out_group, int32_t *out_hour,
+                        const struct sto_summary **out_sum, struct ts_error *err)
+{
+    int rc = next_row(s, err);
+    if (rc <= 0)
+        return rc;
+    *out_sum = sto_sst_cur_summary(s->cur);
+    if (!*out_sum)
+        return fail_without_sum(s, err);
+    *out_group = s->as;
+    *out_hour = sto_sst_cur_key(s->cur)->hour;
+    return 1;
+}
+
+/* How many of the rows that follow each other are of hours that are answered? The first one is. */
+static size_t count_answered(const struct sto_total_scan *s, const struct sto_key *keys, size_t n)
+{
+    int64_t last = last_hour(s);
+    size_t i = 1;
+    while (i < n && keys[i].hour <= last && s->hours[keys[i].hour - s->spec.hour_lo])
+        i++;
+    return i;
+}
+
+int sto_total_scan_run(struct sto_total_scan *s, int64_t *out_group, struct sto_run *out_run,
+                       struct ts_error *err)
+{
+    struct sto_sst_rows rows;
+    if (!s->sums)
+        s->sums = ts_budget_alloc(s->spec.memory, STO_SST_RUN_ROWS * sizeof *s->sums, err);
+    if (!s->sums)
+        return TS_ELIMIT;
+    int rc = next_row(s, err);
+    if (rc <= 0)
+        return rc;
+    size_t n = sto_sst_cur_rows(s->cur, true, &rows);
+    if (n == 0)
+        return fail_without_sum(s, err);
+    n = count_answered(s, rows.keys, n);
+    sto_sst_cur_sums(s->cur, n, s->sums);
+    sto_sst_cur_skip(s->cur, n - 1);
+    *out_group = s->as;
+    *out_run = (struct sto_run){n, rows.keys, rows.counts, s->sums, rows.is_int};
+    return 1;
 }

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "storage/total.h"
+#include "storage/total_run.h"
 
 #define HOURS 500 /* that are looked at, up to three hours from now */
 
@@ -54,6 +55,11 @@ static void add(struct sum *to, uint64_t n, double sum, double min, double max)
     to->n += n;
 }
 
+static double sum_of(bool is_int, __int128 sum)
+{
+    return is_int ? (double)sum : ldexp((double)sum, -64);
+}
+
 /* Read what the total answers into is, by hours from hour_lo on. False: it cannot be read; after a power cut blocks of a derived file may be damaged, as any
  * query that meets one notices, and reads the points. */
 static bool read_rows(struct sim *s, struct sto_total_scan *scan, int32_t hour_lo, struct sum *is)
@@ -64,8 +70,22 @@ static bool read_rows(struct sim *s, struct sto_total_scan *scan, int32_t hour_l
     int32_t hour;
     int rc;
     while ((rc = sto_total_scan_next(scan, &group, &hour, &sum, &err)) == 1)
-        add(&is[hour - hour_lo], sum->n, sum->is_int ? (double)sum->sum : ldexp((double)sum->sum, -64),
-            ts_num_double(sum->min), ts_num_double(sum->max));
+        add(&is[hour - hour_lo], sum->n, sum_of(sum->is_int, sum->sum), ts_num_double(sum->min),
+            ts_num_double(sum->max));
+    return rc != TS_ECORRUPT && sim_ok(s, rc, &err, "a kept total");
+}
+
+/* The same as runs, which have no smallest and largest value. */
+static bool read_runs(struct sim *s, struct sto_total_scan *scan, int32_t hour_lo, struct sum *is)
+{
+    struct sto_run run;
+    struct ts_error err = {0};
+    int64_t group;
+    int rc;
+    while ((rc = sto_total_scan_run(scan, &group, &run, &err)) == 1)
+        for (size_t i = 0; i < run.n; i++)
+            add(&is[run.keys[i].hour - hour_lo], (uint64_t)run.counts[i], sum_of(run.is_int, run.sums[i]), 0,
+                0);
     return rc != TS_ECORRUPT && sim_ok(s, rc, &err, "a kept total");
 }
 
@@ -101,6 +121,27 @@ static void compare(struct sim *s, const unsigned *list, size_t n, int32_t hour_
     ts_free(want);
 }
 
+/* Read the hours once more, as runs: they have the same points. */
+static void compare_runs(struct sim *s, struct sto_snap *snap, const struct sto_total_spec *spec,
+                         const struct sum *is)
+{
+    struct sto_total_scan *scan = NULL;
+    struct ts_error err = {0};
+    if (!sim_ok(s, sto_total_scan_new(snap, spec, &scan, &err), &err, "a kept total"))
+        return;
+    struct sum *got = ts_xcalloc(HOURS, sizeof *got);
+    uint8_t answered[HOURS];
+    memcpy(answered, sto_total_scan_hours(scan), sizeof answered);
+    bool all = read_runs(s, scan, spec->hour_lo, got);
+    for (int32_t h = 0; all && h < HOURS; h++)
+        if (answered[h] && (got[h].n != is[h].n || !near(got[h].sum, is[h].sum)))
+            sim_fail(s, "kept total, hour %d: %llu points of sum %g as a run, %llu of %g as a row",
+                     spec->hour_lo + h, (unsigned long long)got[h].n, got[h].sum, (unsigned long long)is[h].n,
+                     is[h].sum);
+    ts_free(got);
+    sto_total_scan_free(scan);
+}
+
 /* Ask the total of a metric, whose series these are, by number. */
 static void check_metric(struct sim *s, struct sto_snap *snap, const struct sto_total_ids *total,
                          const struct sto_series *const *series, const unsigned *list, size_t n)
@@ -125,8 +166,10 @@ static void check_metric(struct sim *s, struct sto_snap *snap, const struct sto_
     struct sum *is = ts_xcalloc(HOURS, sizeof *is);
     uint8_t answered[HOURS];
     memcpy(answered, sto_total_scan_hours(scan), sizeof answered);
-    if (read_rows(s, scan, spec.hour_lo, is))
+    if (read_rows(s, scan, spec.hour_lo, is)) {
         compare(s, list, n, spec.hour_lo, answered, is);
+        compare_runs(s, snap, &spec, is);
+    }
     ts_free(is);
     sto_total_scan_free(scan);
 }

@@ -6,6 +6,7 @@
 #include "storage/engine/engine_int.h"
 #include "storage/engine/files/total.h"
 #include "storage/engine/total_read.h"
+#include "storage/total_run.h"
 
 #define N_HOURS 8
 
@@ -69,16 +70,27 @@ static int64_t points_from(struct world *w, struct ts_budget *memory, const stru
                                         .memory = memory,
                                         .group = on_group};
     struct sto_total_scan *scan;
+    struct sto_run run;
     const struct sto_summary *sum;
     struct ts_error err = {0};
-    int64_t group, n = 0;
+    int64_t group, n = 0, n_of_runs = 0;
+    __int128 total = 0, total_of_runs = 0;
     int32_t hour;
     int rc;
     memset(wanted, 1, sizeof wanted);
     assert_int_equal(sto_version_total_scan(v, floors, STO_MIN_TS_MS, &spec, &scan, &err), 0);
     while ((rc = sto_total_scan_next(scan, &group, &hour, &sum, &err)) == 1)
-        n += sum->n;
+        n += sum->n, total += sum->sum;
     assert_int_equal(rc, 0);
+    sto_total_scan_free(scan);
+    /* the same as runs */
+    assert_int_equal(sto_version_total_scan(v, floors, STO_MIN_TS_MS, &spec, &scan, &err), 0);
+    while ((rc = sto_total_scan_run(scan, &group, &run, &err)) == 1)
+        for (size_t i = 0; i < run.n; i++)
+            n_of_runs += run.counts[i], total_of_runs += run.sums[i];
+    assert_int_equal(rc, 0);
+    assert_int_equal(n_of_runs, n);
+    assert_true(total_of_runs == total);
     sto_total_scan_free(scan);
     return n;
 }

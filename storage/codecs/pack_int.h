@@ -59,7 +59,11 @@ struct sto_unpack {
     uint8_t *tmp;                    /* packed symbols */
     size_t tmp_cap;                  /* bytes of tmp */
     bool ready;                      /* inflate was called */
+    /* set by the owner before inflate: symbols of less than 8 bits stay packed in out, and sto_unpack__get spreads those that it decodes; of sequences of at most
+     * STO_UNPACK_LAZY values */
+    bool lazy;
 };
+#define STO_UNPACK_LAZY 512u
 /** Release; idempotent. */
 void sto_unpack__release(struct sto_unpack *u);
 /** Read the directory of a pack. Returns the end of the pack, or NULL if it is truncated or a stream has more
@@ -75,5 +79,14 @@ bool sto_unpack__ends_at(const struct sto_unpack *u, const struct sto_unpack_pos
  * have been called. */
 int sto_unpack__get(const struct sto_unpack *u, struct sto_unpack_pos *pos, const struct sto_seq *s,
                     uint32_t n, int64_t *v);
+
+/* A residual that is not 0. */
+struct sto_rare {
+    uint32_t at; /* the value that it belongs to */
+    uint64_t res;
+};
+/** Of a lazy pack: find the residuals of a sequence that are not 0, without decoding it. False: they are more than max, have low bits, or make no sense. */
+bool sto_unpack__rare(const struct sto_unpack *u, const struct sto_unpack_pos *pos, const struct sto_seq *s,
+                      uint32_t n, struct sto_rare *out, uint32_t max, uint32_t *out_n);
 
 #endif

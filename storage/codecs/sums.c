@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "storage/codecs/block_int.h"
-#include "storage/codecs/key_cols.h"
+#include "storage/codecs/row_keys.h"
 
 #define SUMS_VERSION 1u
 
@@ -43,6 +43,8 @@ enum flag {
     FLAG_NEAR = 16,   /* COL_QUOT is used */
 };
 #define FLAG_EXP_SHIFT 8
+/* Elements of a decoded column: at a distance of 4096 bytes, columns would take the same places of the first cache. */
+#define COL_ROWS (STO_SUMS_ROWS + 8u)
 /* What sums, averages and counts do not need: first and last point, and the largest value. */
 static const enum col late_cols[] = {COL_FIRST_OFF, COL_LAST_OFF, COL_FIRST, COL_LAST, COL_MAX};
 #define LATE (sizeof late_cols / sizeof *late_cols)
@@ -61,22 +63,27 @@ struct sto_sums_enc {
 struct sto_sums_dec {
     /* memory of the decoder and all its buffers; must be the first member (memory_int.h) */
     struct sto_dec_memory memory;
-    int64_t col[COLS][STO_SUMS_ROWS];    /* of the open block */
+    int64_t col[COLS][COL_ROWS];         /* of the open block */
     struct sto_key key[STO_SUMS_ROWS];   /* its keys */
     uint32_t n;                          /* rows */
     int64_t hours;                       /* most hours of a row */
     struct sto_unpack pack;              /* columns of the open block */
     struct sto_seq late[LATE];           /* columns that are decoded when they are first needed */
     struct sto_unpack_pos late_at[LATE]; /* where they begin */
+    struct sto_seq place[2];             /* series and hours */
+    struct sto_unpack_pos place_at[2];   /* where they begin */
     enum { LATE_NOT, LATE_GOT, LATE_BAD } late_state; /* LATE_BAD: they make no sense */
     bool same_head;  /* flags and kinds of all rows are those of the first one */
     bool no_high;    /* COL_HIGH is 0 in all rows */
     bool one_metric; /* COL_METRIC is 0 in all rows */
+    bool one_count;  /* COL_N is the same in all rows */
     /* the first n_filled[c] rows of a column have the value filled[c]: most columns are constant, in one block as in the next */
     int64_t filled[COLS];
     uint32_t n_filled[COLS];
     struct sto_zip zip; /* inflates it */
 };
+
+_Static_assert(STO_SUMS_ROWS <= STO_UNPACK_LAZY, "columns are too long for a lazy pack");
 
 /* Pool of unused decoders with their buffers. */
 static struct ts_spare spares;
@@ -285,46 +292,6 @@ const struct sto_key *sto_sums_dec_key(const struct sto_sums_dec *d, uint32_t i)
     return &d->key[i];
 }
 
-/* place_keys of a block of one metric. */
-static bool place_series(struct sto_sums_dec *d, uint32_t n, struct sto_key first)
-{
-    const int64_t *s = d->col[COL_SERIES], *h = d->col[COL_HOUR];
-    uint64_t series = first.series, hour = (uint64_t)first.hour, bad = 0;
-    if (!sto_key_cols__ascend(s, h, n, 1))
-        return false;
-    d->key[0] = first;
-    for (uint32_t i = 1; i < n; i++) {
-        series += (uint64_t)s[i];
-        hour += (uint64_t)h[i];
-        bad |= sto_key_cols__bad_hour(hour);
-        d->key[i] = (struct sto_key){first.metric, (uint32_t)series, (int32_t)hour};
-    }
-    return !bad && series <= UINT32_MAX;
-}
-
-/* Compute the keys of all rows from their differences; false if they are out of range or not ascending. */
-static bool place_keys(struct sto_sums_dec *d, uint32_t n, struct sto_key first)
-{
-    const uint64_t far = 1ull << 33;
-    int64_t metric = first.metric, series = first.series, hour = first.hour;
-    bool bad = false;
-    if (d->one_metric)
-        return place_series(d, n, first);
-    d->key[0] = first;
-    for (uint32_t i = 1; i < n; i++) {
-        int64_t m = d->col[COL_METRIC][i], s = d->col[COL_SERIES][i], h = d->col[COL_HOUR][i];
-        bad |= (uint64_t)m > far || (uint64_t)s > far || (uint64_t)h + far > 2 * far;
-        /* of bad differences nothing is added, so that nothing overflows */
-        m = bad ? 0 : m;
-        series = (m ? 0 : series) + (bad ? 0 : s);
-        metric += m;
-        hour += bad ? 0 : h;
-        bad |= metric > UINT32_MAX || series > UINT32_MAX || hour != (int32_t)hour || (!m && !s && h <= 0);
-        d->key[i] = (struct sto_key){(uint32_t)metric, (uint32_t)series, (int32_t)hour};
-    }
-    return !bad;
-}
-
 /* Are flags and kinds of a row valid? */
 static bool head_valid(int64_t flags, int64_t kinds)
 {
@@ -350,7 +317,7 @@ static bool rows_valid(const struct sto_sums_dec *d, uint32_t n)
     uint64_t out = 0; /* its sign is set if a row that has a summary has none of 1 to most points */
     for (uint32_t i = 1; i < n && !d->same_head; i++)
         bad |= !head_valid(flags[i], kinds[i]);
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < (d->one_count && d->same_head ? 1 : n); i++) {
         uint64_t more = (uint64_t)count[i] - 1;
         out |= (more | (most - 1 - more)) & (0 - (uint64_t)flags[i]);
     }
@@ -410,12 +377,37 @@ static int get_column(struct sto_sums_dec *d, struct sto_unpack_pos *pos, const 
     return 0;
 }
 
+/* Compute the keys of all rows; false if they are out of range or not ascending. */
+static bool place_keys(struct sto_sums_dec *d, uint32_t n, struct sto_key first)
+{
+    struct sto_diff_run runs[2][STO_DIFF_RUNS];
+    uint32_t n_runs[2] = {0};
+    for (int k = 0; k < 2 && d->one_metric && (k == 0 || n_runs[0]); k++)
+        n_runs[k] = sto_row_keys__runs(&d->pack, &d->place_at[k], &d->place[k], n, runs[k]);
+    if (n_runs[1])
+        return sto_row_keys__of_runs(runs[0], n_runs[0], runs[1], n_runs[1], first, n, d->key);
+    for (int k = 0; k < 2; k++) {
+        struct sto_unpack_pos pos = d->place_at[k];
+        if (get_column(d, &pos, &d->place[k], COL_SERIES + k, n) < 0)
+            return false;
+    }
+    return sto_row_keys__of_cols(d->one_metric ? NULL : d->col[COL_METRIC], d->col[COL_SERIES],
+                                 d->col[COL_HOUR], first, n, d->key);
+}
+
 /* Decode the columns that every reader needs, and remember where the others are. */
 static int get_columns(struct sto_sums_dec *d, const struct sto_seq *cols, uint32_t n)
 {
     struct sto_unpack_pos pos = {0};
     size_t k;
     for (int c = 0; c < COLS; c++) {
+        if (c == COL_SERIES || c == COL_HOUR) {
+            d->place[c - COL_SERIES] = cols[c];
+            d->place_at[c - COL_SERIES] = pos;
+            if (!sto_unpack__skip(&pos, &cols[c], n))
+                return TS_ECORRUPT;
+            continue;
+        }
         if (!is_late((enum col)c, &k)) {
             TS_TRY(get_column(d, &pos, &cols[c], c, n));
             continue;
@@ -430,6 +422,7 @@ static int get_columns(struct sto_sums_dec *d, const struct sto_seq *cols, uint3
         is_const(&cols[COL_FLAGS], d->col[COL_FLAGS][0]) && is_const(&cols[COL_KINDS], d->col[COL_KINDS][0]);
     d->no_high = is_const(&cols[COL_HIGH], 0);
     d->one_metric = is_const(&cols[COL_METRIC], 0);
+    d->one_count = is_const(&cols[COL_N], d->col[COL_N][0]);
     return sto_unpack__ends_at(&d->pack, &pos) ? 0 : TS_ECORRUPT;
 }
 
@@ -448,6 +441,7 @@ static int open_columns(struct sto_sums_dec *d, const uint8_t *p, const uint8_t 
     uint32_t n = (uint32_t)v[0];
     for (int c = 0; c < COLS && p; c++)
         p = sto_seq__get(p, end, &cols[c]);
+    d->pack.lazy = true;
     p = p ? sto_unpack__open(&d->pack, p, end, STO_SUMS_ROWS * COLS * 16) : NULL;
     if (p != end)
         return TS_ECORRUPT;

@@ -79,7 +79,7 @@ static int inflate_one(struct sto_unpack *u, struct sto_zip *z, struct sto_dec_m
     TS_TRY(sto_dec_memory__grow(memory, &u->out[i], &u->cap[i], (size_t)u->raw[i] + SLACK_BYTES));
     if (u->raw[i] == 0)
         return 0;
-    bool packed = i == STO_SYM_4 || i == STO_SYM_2;
+    bool packed = !u->lazy && (i == STO_SYM_4 || i == STO_SYM_2);
     const uint8_t *src = u->src[i];
     if (u->stored[i]) {
         if (packed)
@@ -90,9 +90,11 @@ static int inflate_one(struct sto_unpack *u, struct sto_zip *z, struct sto_dec_m
     } else if (!packed) {
         memcpy(u->out[i], src, plain);
     }
+    if (!packed)
+        return 0;
     if (i == STO_SYM_4)
         widen4(src, plain, u->out[i]);
-    else if (i == STO_SYM_2)
+    else
         widen2(src, plain, u->out[i]);
     return 0;
 }
@@ -164,18 +166,48 @@ static bool put_escapes(const uint8_t *sym, uint8_t esc, uint32_t n, const uint6
     return found == n_esc;
 }
 
+/* Can a sequence of n_res residuals at pos be read? */
+static bool is_there(const struct sto_unpack *u, const struct sto_unpack_pos *pos, const struct sto_seq *s,
+                     uint32_t n, struct sto_unpack_pos *out_next)
+{
+    *out_next = *pos;
+    return u->ready && sto_unpack__skip(out_next, s, n) && out_next->sym[s->cls] <= u->raw[s->cls] &&
+           out_next->esc <= u->n_esc && (out_next->bit + 7) / 8 <= u->raw[STO_STREAM_LOW];
+}
+
+/* Symbols of a class in a byte of a lazy pack. */
+static uint32_t per_byte(uint8_t cls)
+{
+    return cls == STO_SYM_4 ? 2 : cls == STO_SYM_2 ? 4 : 1;
+}
+
+/* n symbols of a class, one a byte; in a lazy pack those of less than 8 bits are spread to wide. */
+static const uint8_t *symbols(const struct sto_unpack *u, uint8_t cls, uint32_t at, uint32_t n, uint8_t *wide)
+{
+    uint32_t per = per_byte(cls), skip = at % per;
+    if (!u->lazy || per == 1)
+        return u->out[cls] + at;
+    if (n > STO_UNPACK_LAZY)
+        TS_BUG("a sequence of %u values in a lazy pack", n);
+    if (cls == STO_SYM_4)
+        widen4(u->out[cls] + at / per, (skip + n + per - 1) / per, wide);
+    else
+        widen2(u->out[cls] + at / per, (skip + n + per - 1) / per, wide);
+    return wide + skip;
+}
+
 int sto_unpack__get(const struct sto_unpack *u, struct sto_unpack_pos *pos, const struct sto_seq *s,
                     uint32_t n, int64_t *v)
 {
     const struct sto_codec *c = sto_codec__get(s->codec);
     uint32_t n_res = sto_codec__n_res(c, n);
-    struct sto_unpack_pos next = *pos;
-    if (!u->ready || !sto_unpack__skip(&next, s, n) || next.sym[s->cls] > u->raw[s->cls] ||
-        next.esc > u->n_esc || (next.bit + 7) / 8 > u->raw[STO_STREAM_LOW])
+    uint8_t wide[STO_UNPACK_LAZY + 8];
+    struct sto_unpack_pos next;
+    if (!is_there(u, pos, s, n, &next))
         return TS_ECORRUPT;
     if (n_res) {
         uint64_t *res = (uint64_t *)v + c->n_skip;
-        const uint8_t *sym = u->out[s->cls] + pos->sym[s->cls];
+        const uint8_t *sym = symbols(u, s->cls, pos->sym[s->cls], n_res, wide);
         join(sym, u->out[STO_STREAM_LOW], pos->bit, s->k, n_res, res);
         if (s->n_esc &&
             !put_escapes(sym, (uint8_t)sto_sym__escape(s->cls), n_res, u->esc + pos->esc, s->n_esc, res))
@@ -187,4 +219,32 @@ int sto_unpack__get(const struct sto_unpack *u, struct sto_unpack_pos *pos, cons
             v[i] = (int64_t)((uint64_t)s->first + (uint64_t)v[i] * s->unit);
     *pos = next;
     return 0;
+}
+
+bool sto_unpack__rare(const struct sto_unpack *u, const struct sto_unpack_pos *pos, const struct sto_seq *s,
+                      uint32_t n, struct sto_rare *out, uint32_t max, uint32_t *out_n)
+{
+    const struct sto_codec *c = sto_codec__get(s->codec);
+    uint32_t n_res = sto_codec__n_res(c, n), per = per_byte(s->cls), n_esc = 0, n_rare = 0;
+    uint64_t first = pos->sym[s->cls], end = first + n_res;
+    struct sto_unpack_pos next;
+    if (!u->lazy || s->k || s->n_esc > max || !is_there(u, pos, s, n, &next))
+        return false;
+    const uint8_t *p = u->out[s->cls];
+    for (uint64_t b = first / per, last = (end + per - 1) / per; b < last; b++) {
+        while (b + 8 <= last && ts_ld64(p + b) == 0)
+            b += 8;
+        for (uint32_t j = 0; b < last && p[b] && j < per; j++) {
+            uint64_t at = b * per + j, sym = p[b] >> (8 / per * j) & ((1u << 8 / per) - 1);
+            if (!sym || at < first || at >= end)
+                continue;
+            bool is_esc = sym == sto_sym__escape(s->cls);
+            if (n_rare == max || (is_esc && n_esc == s->n_esc))
+                return false;
+            out[n_rare++] = (struct sto_rare){(uint32_t)(at - first) + c->n_skip,
+                                              is_esc ? u->esc[pos->esc + n_esc++] : sym};
+        }
+    }
+    *out_n = n_rare;
+    return n_esc == s->n_esc;
 }

@@ -96,10 +96,95 @@ static void test_sums__sums_of_decimals_take_a_few_bytes(void **state)
     sto_sums_enc_free(e);
 }
 
-/* Hostile summary blocks with a checksum that fits; the sanitizers watch. */
+/* Fill a block with days of series, n_days of each, but for every gap-th day (0: none is missing). Returns the rows. */
+static uint32_t put_days(struct sto_sums_enc *e, uint32_t n_days, uint32_t gap, uint32_t step,
+                         struct sto_key *keys, struct sto_summary *sums)
+{
+    uint32_t day = (uint32_t)(rnd() % n_days), series = (uint32_t)(rnd() % 100), n = 0;
+    uint32_t n_rows = rnd() % 4 ? STO_SUMS_ROWS : 1 + (uint32_t)(rnd() % STO_SUMS_ROWS);
+    for (; n < n_rows; day++) {
+        if (day == n_days) {
+            day = 0;
+            series += step;
+        }
+        if (gap && day % gap == gap - 1 && n)
+            continue;
+        int64_t min = (int64_t)(rnd() % 50);
+        keys[n] = (struct sto_key){7, series, (int32_t)(day * 24) - 5000};
+        sums[n] = (struct sto_summary){.n = 24,
+                                       .is_int = true,
+                                       .has_sum = true,
+                                       .sum = min * 24 + (int64_t)(rnd() % 300),
+                                       .min.m = min,
+                                       .max.m = min + 20};
+        sto_sums_enc_row(e, &keys[n], &sums[n], 0);
+        n++;
+    }
+    return n;
+}
+
+/* Keys are read as runs of equal differences where there are few, and decoded where there are many. */
+static void test_sums__keys_of_few_and_of_many_series_come_back(void **state)
+{
+    (void)state;
+    static const uint32_t days[] = {1, 2, 7, 15, 16, 17, 31, 32, 33, 34, 100, 365, 1000};
+    static struct sto_key keys[STO_SUMS_ROWS];
+    static struct sto_summary want[STO_SUMS_ROWS];
+    struct sto_sums_enc *e = sto_sums_enc_new();
+    struct sto_sums_dec *d = sto_sums_dec_new();
+    for (uint32_t round = 0; round < 2000; round++) {
+        struct ts_error err = {0};
+        __int128 sums[STO_SUMS_ROWS];
+        uint32_t gap = rnd() % 2 ? 0 : 2 + (uint32_t)(rnd() % 200),
+                 step = rnd() % 4 ? 1 : 1 + (uint32_t)(rnd() % 1000),
+                 n = put_days(e, days[rnd() % (sizeof days / sizeof *days)], gap, step, keys, want);
+        assert_int_equal(sto_sums_dec_open_long(d, sto_sums_enc_finish(e), 24, &err), 0);
+        assert_int_equal(sto_sums_dec_n_rows(d), n);
+        sto_sums_dec_sums(d, 0, n, sums);
+        for (uint32_t i = 0; i < n; i++) {
+            struct sto_summary got;
+            assert_memory_equal(sto_sums_dec_key(d, i), &keys[i], sizeof keys[i]);
+            assert_true(sums[i] == want[i].sum);
+            assert_true(sto_sums_dec_get(d, i, &got));
+            assert_summary_equal(&got, &want[i]);
+        }
+    }
+    sto_sums_enc_free(e);
+    sto_sums_dec_free(d);
+}
+
+/* Damage a block in many ways, with a checksum that fits; the sanitizers watch. */
+static void damage(struct sto_sums_dec *d, struct ts_slice good, unsigned hours)
+{
+    char *copy = ts_xmalloc(good.n);
+    uint32_t opened = 0, refused = 0;
+    for (int round = 0; round < 20000; round++) {
+        memcpy(copy, good.p, good.n);
+        for (uint64_t k = 1 + rnd() % 3; k > 0; k--) {
+            size_t at = rnd() % 2 ? 5 + rnd() % (good.n < 105 ? good.n - 5 : 100) : 5 + rnd() % (good.n - 5);
+            copy[at] = (char)rnd();
+        }
+        uint32_t crc = ts_crc32c(0, copy + 4, good.n - 4);
+        memcpy(copy, &crc, 4);
+        int rc = sto_sums_dec_open_long(d, (struct ts_slice){copy, good.n}, hours, NULL);
+        opened += rc == 0;
+        refused += rc < 0;
+        struct sto_summary s;
+        for (uint32_t i = 0; i < sto_sums_dec_n_rows(d); i++) {
+            if (sto_sums_dec_get(d, i, &s))
+                assert_true(s.first_off <= s.last_off && s.last_off < hours * TS_HOUR_MS);
+            assert_true(i == 0 || sto_key_cmp(sto_sums_dec_key(d, i - 1), sto_sums_dec_key(d, i)) < 0);
+        }
+    }
+    assert_true(opened > 100 && refused > 100);
+    ts_free(copy);
+}
+
 static void test_sums__hostile_bytes_do_no_harm(void **state)
 {
     (void)state;
+    static struct sto_key keys[STO_SUMS_ROWS];
+    static struct sto_summary sums[STO_SUMS_ROWS];
     struct sto_sums_enc *e = sto_sums_enc_new();
     struct sto_sums_dec *d = sto_sums_dec_new();
     struct sto_cells c = {0};
@@ -109,27 +194,9 @@ static void test_sums__hostile_bytes_do_no_harm(void **state)
         assert_true(sto_summary_make(&c, &s));
         sto_sums_enc_row(e, &(struct sto_key){i / 50, i, (int32_t)i}, i % 17 ? &s : NULL, 3);
     }
-    struct ts_slice good = sto_sums_enc_finish(e);
-    char *copy = ts_xmalloc(good.n);
-    uint32_t opened = 0, refused = 0;
-    for (int round = 0; round < 20000; round++) {
-        memcpy(copy, good.p, good.n);
-        for (uint64_t k = 1 + rnd() % 3; k > 0; k--) {
-            size_t at = rnd() % 2 ? 5 + rnd() % 100 : 5 + rnd() % (good.n - 5);
-            copy[at] = (char)rnd();
-        }
-        uint32_t crc = ts_crc32c(0, copy + 4, good.n - 4);
-        memcpy(copy, &crc, 4);
-        int rc = sto_sums_dec_open(d, (struct ts_slice){copy, good.n}, NULL);
-        opened += rc == 0;
-        refused += rc < 0;
-        struct sto_summary s;
-        for (uint32_t i = 0; i < sto_sums_dec_n_rows(d); i++)
-            if (sto_sums_dec_get(d, i, &s))
-                assert_true(s.first_off <= s.last_off && s.last_off < TS_HOUR_MS);
-    }
-    assert_true(opened > 100 && refused > 100);
-    ts_free(copy);
+    damage(d, sto_sums_enc_finish(e), 1);
+    put_days(e, 100, 0, 1, keys, sums);
+    damage(d, sto_sums_enc_finish(e), 24);
     sto_sums_enc_free(e);
     sto_sums_dec_free(d);
     sto_cells_release(&c);
@@ -140,6 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums__summaries_of_extreme_values_come_back),
         cmocka_unit_test(test_sums__sums_of_decimals_take_a_few_bytes),
+        cmocka_unit_test(test_sums__keys_of_few_and_of_many_series_come_back),
         cmocka_unit_test(test_sums__hostile_bytes_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,9 @@
 #include "storage/day.h"
 #include "storage/engine/files/sst_int.h"
 
-#define NO_BLOCK   UINT32_MAX
+#define NO_BLOCK UINT32_MAX
+#define AHEAD_MOST                                                                                           \
+    32768u /* bytes: as long as a system call for a block of summaries takes, 32 KiB are copied */
 #define PAGE_BYTES (sizeof(struct sto_page) + STO_PAGE_BLOCKS * sizeof(struct sto_sst_block))
 
 /* Position of a row: its block and its number in the block. */
@@ -31,8 +33,11 @@ struct sto_sst_cur {
     struct sto_sst_share *share;   /* shared by all cursors of the scan; may be NULL */
     struct sto_dec *dec;           /* points, while a block is open; else NULL */
     struct sto_sums_dec *sums;     /* summaries, likewise */
-    uint8_t *buf;                  /* bytes of the loaded block */
+    uint8_t *buf;                  /* bytes of the loaded block, perhaps with those of others */
     size_t cap;                    /* of buf */
+    uint64_t buf_off;              /* where they are in the file */
+    size_t n_buf;                  /* how many; 0: unknown */
+    size_t ahead;                  /* bytes read at once last time; 0: a single block */
     struct sto_index_reader index; /* of f */
     struct sto_index_hit hit;      /* entry looked up last */
     bool has_hit;                  /* there is one */
@@ -119,7 +124,7 @@ void sto_sst_cur_close_block(struct sto_sst_cur *cur)
     ts_tally_give(tally_of(cur), cur->cap);
     ts_free(cur->buf);
     cur->buf = NULL;
-    cur->cap = 0;
+    cur->cap = cur->n_buf = 0;
     cur->loaded = NO_BLOCK;
     release_cells(cur, &cur->piece);
     if (!cur->counts_page)
@@ -214,6 +219,7 @@ static int reserve_block(struct sto_sst_cur *cur, uint32_t len, struct ts_error 
         ts_free(cur->buf);
         cur->buf = ts_xmalloc(cap);
         cur->cap = cap;
+        cur->n_buf = 0;
     }
     if (cur->index.alone && !cur->counts_page) {
         TS_TRY(ts_tally_take(tally_of(cur), PAGE_BYTES, err));
@@ -226,11 +232,55 @@ static int reserve_block(struct sto_sst_cur *cur, uint32_t len, struct ts_error 
     return cur->dec || cur->sums ? 0 : TS_ELIMIT;
 }
 
+/* How many bytes to read at once: where blocks of summaries are read one after the other, more each time. */
+static size_t ahead_of(const struct sto_sst_cur *cur, const struct sto_sst_block *b)
+{
+    uint64_t end = cur->index.x->blocks_end, left = end > b->off ? end - b->off : 0;
+    size_t want = 2 * (cur->ahead ? cur->ahead : b->len);
+    bool follows = cur->n_buf && b->off > cur->buf_off && b->off <= cur->buf_off + cur->n_buf;
+    if (cur->what == STO_SST_POINTS || !follows)
+        return 0;
+    want = want < AHEAD_MOST ? want : AHEAD_MOST;
+    want = want < left ? want : (size_t)left;
+    return want > b->len ? want : 0;
+}
+
+/* Read a block, and those after it if blocks are read one after the other. */
+static int fetch(struct sto_sst_cur *cur, const struct sto_sst_block *b, struct ts_error *err)
+{
+    size_t want = ahead_of(cur, b), got = 0;
+    cur->ahead = want;
+    TS_TRY(reserve_block(cur, b->len, err));
+    if (want && reserve_block(cur, (uint32_t)want, NULL) < 0)
+        want = cur->ahead = 0;
+    cur->n_buf = 0;
+    cur->buf_off = b->off;
+    if (want && sto_handle_pread(&cur->f->handle, cur->buf, want, b->off, &got, NULL) == 0 && got >= b->len) {
+        cur->n_buf = got;
+        return sto_sst__check_block(cur->f, b, cur->buf, err);
+    }
+    TS_TRY(sto_sst__read_block(cur->f, b, cur->buf, err)); /* what follows it may be what cannot be read */
+    cur->n_buf = b->len;
+    return 0;
+}
+
+/* The bytes of a block. */
+static int bytes_of(struct sto_sst_cur *cur, const struct sto_sst_block *b, struct ts_slice *out,
+                    struct ts_error *err)
+{
+    bool is_there = cur->n_buf && b->off >= cur->buf_off && b->off + b->len <= cur->buf_off + cur->n_buf;
+    if (is_there && cur->sums)
+        TS_TRY(sto_sst__check_block(cur->f, b, cur->buf + (b->off - cur->buf_off), err));
+    else
+        TS_TRY(fetch(cur, b, err));
+    *out = (struct ts_slice){(const char *)cur->buf + (b->off - cur->buf_off), b->len};
+    return 0;
+}
+
 static int read_block(struct sto_sst_cur *cur, const struct sto_sst_block *b, struct ts_error *err)
 {
-    TS_TRY(reserve_block(cur, b->len, err));
-    TS_TRY(sto_sst__read_block(cur->f, b, cur->buf, err));
-    struct ts_slice bytes = {(const char *)cur->buf, b->len};
+    struct ts_slice bytes;
+    TS_TRY(bytes_of(cur, b, &bytes, err));
     if (cur->dec)
         return sto_dec_open(cur->dec, bytes, err);
     static const unsigned hours_of[] = {

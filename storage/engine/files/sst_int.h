@@ -63,6 +63,9 @@ struct sto_sst {
  * Any thread. */
 int sto_sst__read_block(struct sto_sst__file *f, const struct sto_sst_block *b, uint8_t *buf,
                         struct ts_error *err);
+/** The same for the bytes of a block that were read with others. */
+int sto_sst__check_block(const struct sto_sst__file *f, const struct sto_sst_block *b, const uint8_t *bytes,
+                         struct ts_error *err);
 /** To be called after an error of the index of a file: if the index of the points is damaged, the file
  * must be written anew (remake.h), and err says so. A damaged index of summaries is left to
  * sto_sst_lose_sums. Returns rc. Any thread. */

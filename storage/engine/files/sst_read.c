@@ -439,7 +439,13 @@ int sto_sst__read_block(struct sto_sst__file *f, const struct sto_sst_block *b, 
                         struct ts_error *err)
 {
     TS_TRY(read_exactly(f, buf, b->len, b->off, err));
-    if (b->len < 4 || ts_ld32(buf) != b->crc)
+    return sto_sst__check_block(f, b, buf, err);
+}
+
+int sto_sst__check_block(const struct sto_sst__file *f, const struct sto_sst_block *b, const uint8_t *bytes,
+                         struct ts_error *err)
+{
+    if (b->len < 4 || ts_ld32(bytes) != b->crc)
         return ts_error_set(err, TS_ECORRUPT,
                             "%s: block at %" PRIu64 " is damaged or not the one the index names", f->path,
                             b->off);

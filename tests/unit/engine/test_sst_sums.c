@@ -118,6 +118,49 @@ static void test_sst_sums__a_sparse_metric_leaves_others_their_summaries(void **
     assert_int_equal(info.s_bytes, 0);
 }
 
+/* Walk over all rows of summaries: how many come before the end, or before what cannot be read. */
+static uint32_t walk(struct sto_sst *sst, int want_rc)
+{
+    struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_SUMMARIES, NULL);
+    struct ts_error err = {0};
+    const struct sto_key first = {0};
+    uint32_t n = 0;
+    int rc = sto_sst_cur_seek(cur, &first, &err);
+    for (; rc == 1; rc = sto_sst_cur_next(cur, &err))
+        n++;
+    assert_int_equal(rc, want_rc);
+    sto_sst_cur_free(cur);
+    return n;
+}
+
+static int seek_alone(struct sto_sst *sst, struct sto_key key)
+{
+    struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_SUMMARIES, NULL);
+    int rc = sto_sst_cur_seek(cur, &key, NULL);
+    sto_sst_cur_free(cur);
+    return rc;
+}
+
+/* Blocks that follow each other are read together; of those the last one that can be read is not lost to one that cannot. */
+static void test_sst_sums__blocks_are_read_ahead(void **state)
+{
+    (void)state;
+    uint32_t n_series = 600, n_rows = 2 * n_series * N_HOURS, n_blocks = n_rows / 512;
+    struct sto_sst_info info = write_standard(n_series);
+    struct sto_sst *sst = must_open(&info);
+    uint64_t before = t_faultfs_calls(disk, T_OP_PREAD);
+    assert_int_equal(walk(sst, 0), n_rows);
+    assert_true((t_faultfs_calls(disk, T_OP_PREAD) - before) * 2 < n_blocks);
+    for (uint64_t part = 7; part > 0; part--) { /* bad places stay */
+        t_faultfs_set_unreadable(disk, S_PATH, info.s_bytes * part / 9);
+        uint32_t n = walk(sst, TS_EIO);
+        assert_true(n > 0 && n < n_rows);
+        assert_int_equal(seek_alone(sst, key_at(n - 1, n_series)), 1);
+        assert_int_equal(seek_alone(sst, key_at(n, n_series)), TS_EIO);
+    }
+    sto_sst_unref(sst);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -125,6 +168,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_sst_sums__summaries_are_those_of_the_rows),
         CASE(test_sst_sums__short_rows_get_no_summaries),
+        CASE(test_sst_sums__blocks_are_read_ahead),
         CASE(test_sst_sums__a_sparse_metric_leaves_others_their_summaries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -143,11 +143,14 @@ size_t qry_cellset_row(struct qry_cellset *s, uint32_t group, size_t cell, void 
         return 0;
     if (!is_last(s, group, no))
         s->last = find(s->slots, s->n_slots, group, no);
-    const struct qry_page *p = s->slots[s->last];
-    const void *first = p ? qry_page_state(p, k, s->ops->state_bytes) : NULL;
-    if (!first)
+    struct qry_page *p = s->slots[s->last];
+    if (!p || !(p->used >> k & 1))
         return 0;
-    *out_first = (void *)(uintptr_t)first;
+    uint32_t below = p->used & ((1u << k) - 1);
+    if (below == (1u << k) - 1) /* the usual case, without counting bits */
+        *out_first = p->states + k * s->ops->state_bytes;
+    else
+        *out_first = p->states + (size_t)__builtin_popcount(below) * s->ops->state_bytes;
     uint32_t gaps = ~(p->used >> k); /* the bits above those of the page are gaps but for k = 0 */
     return gaps ? (size_t)__builtin_ctz(gaps) : QRY_PAGE_CELLS;
 }

@@ -21,10 +21,18 @@
 
 #include <math.h>
 
+/* The hours of a stretch, for series that have a summary in each of many: three comparisons less a summary. */
+struct span {
+    int32_t hour;     /* the first one that begins in it */
+    uint32_t n_hours; /* that begin in it */
+    uint32_t n_steps; /* stretches from it on, each of the next cell */
+};
+
 struct totals {
     struct qry_plan plan;
     const struct qry_acc_ops *ops;
     struct qry_cells cells;
+    struct span *spans; /* [cells.n_stretches]; NULL: no hour is whole; owned by the plan's arena */
     struct sto_snap *snap;
     struct qry_budget budget;
     struct qry_cellset *pieces; /* [n_pieces] states of each piece; owned */
@@ -64,17 +72,15 @@ static int add_hour(struct piece *pc, uint32_t group, int64_t start_ms, const st
     return 0;
 }
 
-/* From summary i of a run on: how many lie each in the stretch after the one before, whose cell is the next one too? At most max. */
+/* From summary i of a run on, whose stretch is pc->at: how many lie each in the stretch after the one before, whose cell is the next one too? At most max. */
 static size_t count_steps(const struct piece *pc, const struct sto_run *run, size_t i, size_t max)
 {
-    const struct qry_cells *cells = &pc->t->cells;
-    const struct qry_stretch *at = cells->stretch + pc->at;
-    size_t left = cells->n_stretches - pc->at, n = 1;
+    const struct span *at = pc->t->spans + pc->at;
+    const struct sto_key *keys = run->keys + i;
+    size_t n = 1;
     max = run->n - i < max ? run->n - i : max;
-    max = left < max ? left : max;
-    while (n < max && run->keys[i + n].hour * TS_HOUR_MS >= at[n].start_ms &&
-           run->keys[i + n].hour * TS_HOUR_MS < qry_stretch_end(cells, pc->at + n) &&
-           at[n].cell == at[0].cell + n)
+    max = at->n_steps < max ? at->n_steps : max;
+    while (n < max && (uint32_t)keys[n].hour - (uint32_t)at[n].hour < at[n].n_hours)
         n++;
     return n;
 }
@@ -88,7 +94,7 @@ static int add_run(struct piece *pc, const struct sto_run *run, struct ts_error 
         int64_t end = qry_stretch_end(cells, pc->at);
         void *row;
         size_t n = qry_cellset_row(pc->set, pc->group, cells->stretch[pc->at].cell, &row);
-        n = n > 1 ? count_steps(pc, run, i, n) : 0;
+        n = n > 1 && pc->t->spans ? count_steps(pc, run, i, n) : 0;
         if (n > 1) { /* as of a series that has a summary of every day, by day */
             pc->t->ops->add_each(row, run->counts + i, run->sums + i, n, run->is_int);
             pc->at += n - 1;
@@ -352,11 +358,34 @@ static bool in_one_stretch(void *arg, int64_t from_ms, int64_t to_ms)
     return to_ms <= qry_stretch_end(&t->cells, qry_cells_find(&t->cells, 0, from_ms));
 }
 
+/* The first hour that begins at or after a time. */
+static int32_t hour_after(int64_t ms)
+{
+    ms = ms < STO_MIN_TS_MS ? STO_MIN_TS_MS : ms > STO_MAX_TS_MS ? STO_MAX_TS_MS + 1 : ms;
+    return (int32_t)ts_floor_div(ms + TS_HOUR_MS - 1, TS_HOUR_MS);
+}
+
+static int find_spans(struct totals *t, struct ts_error *err)
+{
+    const struct qry_cells *cells = &t->cells;
+    size_t n = cells->n_stretches;
+    t->spans = qry_arena_take(t->plan.arena, n, sizeof *t->spans, err);
+    if (!t->spans)
+        return qry_memory_code(err);
+    for (size_t i = n; i-- > 0;) {
+        int32_t hour = hour_after(cells->stretch[i].start_ms), end = hour_after(qry_stretch_end(cells, i));
+        bool goes_on = i + 1 < n && cells->stretch[i + 1].cell == cells->stretch[i].cell + 1;
+        t->spans[i] = (struct span){hour, (uint32_t)(end - hour), goes_on ? t->spans[i + 1].n_steps + 1 : 1};
+    }
+    return 0;
+}
+
 /* Mark the hours that lie within one interval and that are read completely. */
 static int whole_hours(struct totals *t, struct ts_error *err)
 {
     struct qry_plan *p = &t->plan;
     size_t n = 0, at = 0;
+    bool any = false;
     if (!t->ops->add_hour)
         return qry_plan_no_hours(t->snap, p, err);
     TS_TRY(qry_plan_whole_hours(p, &n, err));
@@ -366,8 +395,13 @@ static int whole_hours(struct totals *t, struct ts_error *err)
             continue;
         at = qry_cells_find(&t->cells, at, from);
         p->whole_hours[h] = from + TS_HOUR_MS <= qry_stretch_end(&t->cells, at);
+        any |= p->whole_hours[h];
     }
-    return n ? qry_plan_days(p, in_one_stretch, t, err) : 0;
+    if (n == 0)
+        return 0;
+    if (any)
+        TS_TRY(find_spans(t, err));
+    return qry_plan_days(p, in_one_stretch, t, err);
 }
 
 static int plan_totals(const struct qry_spec *spec, struct ts_arena *arena, struct totals *t,

@@ -147,6 +147,8 @@ static int enter_series(struct sto_merge *m, struct ts_error *err)
 {
     uint32_t id = m->spec.series[m->pos]->id;
     begin_series(m, id);
+    if (m->pos + 2 * SERIES_AHEAD < m->spec.n_series)
+        __builtin_prefetch(m->spec.series[m->pos + 2 * SERIES_AHEAD]);
     if (m->row_lo > m->hour_hi)
         return 0;                          /* all of it has expired */
     for (size_t i = m->n_srcs; i-- > 0;) { /* newest first, see sto_merge__srcs_init */

@@ -498,16 +498,17 @@ static int bulk_close(void *sink, struct ts_error *err)
     return rc;
 }
 
-static int bulk_memory(const struct tsd_args *args, uint64_t *out, struct ts_error *err)
+int tsd_bulk_memory(const struct tsd_args *args, uint64_t *out_bytes)
 {
     const char *text = tsd_args_get(args, "bulk-memory");
-    uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    *out = machine / 4 < BULK_MEMORY_BYTES ? machine / 4 : BULK_MEMORY_BYTES;
-    if (text && (ts_num_parse_bytes(ts_slice_str(text), out) < 0 || *out < (1u << 20) || *out > machine))
-        return ts_error_set(err, TS_EINVAL,
-                            "--bulk-memory takes bytes from 1M to the memory of this machine, not \"%.60s\"",
-                            text);
-    return 0;
+    uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE), *n = out_bytes;
+    *n = machine / 4 < BULK_MEMORY_BYTES ? machine / 4 : BULK_MEMORY_BYTES;
+    if (!text || (ts_num_parse_bytes(ts_slice_str(text), n) == 0 && *n >= (1u << 20) && *n <= machine))
+        return TSD_EXIT_OK;
+    return tsd_usage(args,
+                     "--bulk-memory takes bytes from 1M to %lluM, the memory of this machine, as in 512M; "
+                     "not \"%.60s\"",
+                     (unsigned long long)(machine >> 20), text);
 }
 
 static int bulk_open_folder(struct bulk_sink *s, uint64_t memory, struct ts_error *err)
@@ -538,7 +539,7 @@ static int bulk_begin(struct bulk_sink *s, struct ts_error *err)
 {
     uint64_t memory = 0;
     unsigned n = ts_pool_cores(BULK_THREADS);
-    TS_TRY(bulk_memory(s->im->args, &memory, err));
+    (void)tsd_bulk_memory(s->im->args, &memory); /* a wrong one is refused before */
     TS_TRY(tsd_zone_begin(s->im->args, err)); /* of put lines, as where the daemon reads them */
     TS_TRY(tsd_bulk_identify(s->im->args, s->store.id, &s->left.command, err));
     TS_TRY(tsd_bulk_store_open(&s->store, TSD_LOCAL_CREATE, err));

@@ -161,5 +161,7 @@ int tsd_import_bulk_manage(const struct tsd_args *args);
 
 /** The sink. */
 extern const struct tsd_import_to tsd_import_bulk;
+/** What --bulk-memory says, or its default. TSD_EXIT_OK, or TSD_EXIT_USAGE after printing what is wrong. */
+int tsd_bulk_memory(const struct tsd_args *args, uint64_t *out_bytes);
 
 #endif

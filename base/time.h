@@ -59,6 +59,10 @@ int64_t ts_tz_offset_ms(const struct ts_tz *tz, int64_t t_ms);
 int64_t ts_tz_span(const struct ts_tz *tz, int64_t t_ms, int64_t *out_from_ms, int64_t *out_to_ms);
 /** UTC of a local wall-clock time. In a gap: the instant of the change. Ambiguous: the earlier one. */
 int64_t ts_tz_from_local(const struct ts_tz *tz, int64_t local_ms);
+/** The same into *out_ms. False: no clock of the zone reads so, since it is set forward over that time. */
+bool ts_tz_has_local(const struct ts_tz *tz, int64_t local_ms, int64_t *out_ms);
+/** Fill err, which may be NULL: text is such a clock reading. Returns TS_ENOTFOUND. */
+int ts_tz_no_local(const struct ts_tz *tz, struct ts_slice text, struct ts_error *err);
 
 /* A calendar date and time of day. */
 struct ts_civil {
@@ -97,9 +101,10 @@ int ts_duration_exact(struct ts_slice s, int64_t *out_n, enum ts_unit *out_unit,
  */
 int ts_time_parse(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, bool strict, int64_t *out_ms,
                   bool *out_is_date, struct ts_error *err);
-/** Is s a date with a clock reading, without a zone, that tz (NULL = ts_tz_default) leaves out because the clock is set forward? ts_time_parse takes it for the
- *  instant of the change. */
-bool ts_time_is_skipped(struct ts_slice s, const struct ts_tz *tz);
+/** ts_time_parse without strict, where a date with a clock reading that the zone leaves out is no time (ts_time_parse takes it for the instant at which the clock is
+ *  set forward): TS_ENOTFOUND. */
+int ts_time_parse_clock(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, int64_t *out_ms,
+                        struct ts_error *err);
 /** Is a number of eight digits a day that exists, written without separators: 20261122, of the years 1970 to 2199? As seconds it lies between
  *  August 17 and September 13, 1970. */
 bool ts_time_is_date(int64_t number);
@@ -122,7 +127,7 @@ int ts_time_parse_alone(struct ts_slice s, const struct ts_tz *tz, int64_t now_m
  *  %%. A blank stands for any number of blanks, also none; numbers may lack leading zeros where no digit follows.
  *
  * @param tz  zone of a time without %z or %s; NULL = UTC
- * @return 0; TS_EPARSE with a text that says at which letter text and format differ, or that the date, or the clock reading in that zone, does not exist
+ * @return 0; TS_EPARSE with a text that says at which letter text and format differ, or that the date does not exist; TS_ENOTFOUND: the clock reading does not, in that zone
  */
 int ts_time_format_read(struct ts_slice text, struct ts_slice format, const struct ts_tz *tz, int64_t *out_ms,
                         struct ts_error *err);

@@ -211,8 +211,8 @@ static int64_t format_ms(const struct format_time *t, const struct ts_tz *tz, bo
         return local - t->offset_ms;
     if (!tz)
         return local;
-    int64_t ms = ts_tz_from_local(tz, local);
-    *skipped = t->has_clock && ms + ts_tz_offset_ms(tz, ms) != local;
+    int64_t ms;
+    *skipped = !ts_tz_has_local(tz, local, &ms) && t->has_clock;
     return ms;
 }
 
@@ -256,10 +256,7 @@ int ts_time_format_read(struct ts_slice text, struct ts_slice format, const stru
         return ts_error_set(err, TS_EPARSE, "the time \"%.*s\" names a day that does not exist", shown,
                             text.p);
     *out_ms = format_ms(&t, tz, &skipped);
-    return skipped ? ts_error_set(err, TS_EPARSE,
-                                  "the time \"%.*s\" does not exist in %s: the clock is set forward there",
-                                  shown, text.p, ts_tz_name(tz))
-                   : 0;
+    return skipped ? ts_tz_no_local(tz, text, err) : 0;
 }
 
 int ts_time_format_check(struct ts_slice format, struct ts_error *err)

@@ -146,16 +146,9 @@ static int text_date(struct ts_slice s, const struct ts_tz *tz, struct stretch *
     if (!take_clock(s, &at, &clock_ms) || !take_zone(s, &at, &zone, &offset_ms))
         return text_bad(s, "There is no such time of day", err);
     local += clock_ms;
-    *out = (struct stretch){.from_ms = zone ? local - offset_ms : ts_tz_from_local(tz, local),
-                            .unit = TS_UNIT_MS};
-    out->skipped = !zone && out->from_ms + ts_tz_offset_ms(tz, out->from_ms) != local;
+    *out = (struct stretch){.from_ms = local - offset_ms, .unit = TS_UNIT_MS};
+    out->skipped = !zone && !ts_tz_has_local(tz, local, &out->from_ms);
     return 1;
-}
-
-bool ts_time_is_skipped(struct ts_slice s, const struct ts_tz *tz)
-{
-    struct stretch t = {0};
-    return text_date(s, tz ? tz : ts_tz_default(), &t, NULL) == 1 && t.skipped;
 }
 
 bool ts_time_is_date(int64_t number)
@@ -290,6 +283,18 @@ int ts_time__people(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, i
     *out_ms = t.from_ms;
     *out_is_date = t.unit != TS_UNIT_MS;
     return 0;
+}
+
+int ts_time_parse_clock(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, int64_t *out_ms,
+                        struct ts_error *err)
+{
+    struct stretch t = {0};
+    tz = tz ? tz : ts_tz_default();
+    int rc = s.n ? text_parse(s, tz, now_ms, &t, err) : text_bad(s, "The text is empty", err);
+    if (rc < 0)
+        return rc;
+    *out_ms = t.from_ms;
+    return t.skipped ? ts_tz_no_local(tz, s, err) : 0;
 }
 
 int ts_time_parse_alone(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, int64_t *out_from_ms,

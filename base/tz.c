@@ -14,12 +14,14 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/near.h"
+#include "base/text.h"
 #include "base/tz_int.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
+#define TZ_SHOWN_BYTES    60                   /* of a text in an error */
 #define TZ_NAME_MAX       63                   /* longest IANA name is 32 bytes */
 #define TZ_CYCLE_MS       (146097 * TS_DAY_MS) /* 400 Gregorian years */
 #define TZ_FOLDER         "/usr/share/zoneinfo"
@@ -255,4 +257,17 @@ int64_t ts_tz_from_local(const struct ts_tz *tz, int64_t local_ms)
             return t;
         t = to;
     }
+}
+
+bool ts_tz_has_local(const struct ts_tz *tz, int64_t local_ms, int64_t *out_ms)
+{
+    *out_ms = ts_tz_from_local(tz, local_ms);
+    return tz_add(*out_ms, ts_tz_offset_ms(tz, *out_ms)) == local_ms;
+}
+
+int ts_tz_no_local(const struct ts_tz *tz, struct ts_slice text, struct ts_error *err)
+{
+    return ts_error_set(err, TS_ENOTFOUND,
+                        "the time \"%.*s\" does not exist in %s: the clock is set forward there",
+                        TS_SHOWN(text, TZ_SHOWN_BYTES), ts_tz_name(tz));
 }

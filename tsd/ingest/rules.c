@@ -256,9 +256,10 @@ static int rules_time_iso(const struct tsd_rules *rules, struct ts_slice s, stru
     int64_t ms;
     if (rules_iso_is_finer(s))
         return rules_bad_time(s, " (at most 3 decimals)", msg);
-    if (memchr(s.p, ' ', s.n) || ts_time_parse(s, NULL, 0, false, &ms, NULL, &err) < 0)
+    int rc = memchr(s.p, ' ', s.n) ? TS_EPARSE : ts_time_parse_clock(s, NULL, 0, &ms, &err);
+    if (rc < 0 && rc != TS_ENOTFOUND)
         return rules_bad_time(s, " (an ISO 8601 time looks like 2026-11-22T06:15:00Z)", msg);
-    if (ts_time_is_skipped(s, NULL))
+    if (rc < 0)
         return rules_bad_time(s, " (there is no such time: the clock was set forward; write its zone)", msg);
     if ((ms <= 0 && !rules->old_times) || ms > RULES_MAX_MS || ms < -RULES_MAX_MS)
         return rules_bad_time(s, "", msg);

@@ -197,13 +197,6 @@ static int64_t input_units(double v)
     return v < 1e10 ? 1 : v < 1e13 ? 1000 : v < 1e16 ? 1000000 : 1000000000;
 }
 
-int tsd_input_skipped(const struct tsd_input_opts *opts, struct ts_slice text, struct ts_error *err)
-{
-    return ts_error_set(err, TS_EPARSE,
-                        "the time \"%.*s\" does not exist in %s: the clock is set forward there",
-                        TS_SHOWN(text, 60), ts_tz_name(opts->tz));
-}
-
 int tsd_input_number_time(const struct tsd_input_run *run, struct ts_slice text, int64_t units_per_s,
                           int64_t *out_ms, struct ts_error *err)
 {

@@ -118,8 +118,6 @@ bool tsd_input_missing(const struct tsd_input_run *run, struct ts_slice value);
  *  @return 0; TS_EPARSE, TS_ELIMIT (beyond what 64 bits hold) */
 int tsd_input_number_time(const struct tsd_input_run *run, struct ts_slice text, int64_t units_per_s,
                           int64_t *out_ms, struct ts_error *err);
-/** Say that a clock reading does not exist in opts->tz (ts_time_is_skipped): TS_EPARSE. */
-int tsd_input_skipped(const struct tsd_input_opts *opts, struct ts_slice text, struct ts_error *err);
 /** The first line that is neither empty nor begins with '#', taken off the front of lines; false: there is none. */
 bool tsd_input_first(struct ts_slice *lines, struct ts_slice *out_line);
 /** Read one record of delimited text, RFC 4180: fields into run->fields, quotes resolved into run->field.

@@ -402,14 +402,6 @@ static bool map_is_number(struct ts_slice s)
     return s.n > 0 && !memchr(s.p + 1, '-', s.n - 1) && (s.n != 8 && s.n != 4);
 }
 
-/* A time in one of the forms of queries. */
-static int map_read_people(const struct tsd_input_opts *opts, struct ts_slice text, int64_t *out_ms,
-                           struct ts_error *err)
-{
-    TS_TRY(ts_time_parse(text, opts->tz, opts->now_ms, false, out_ms, NULL, err));
-    return ts_time_is_skipped(text, opts->tz) ? tsd_input_skipped(opts, text, err) : 0;
-}
-
 static int map_read_time(const struct tsd_mapping *m, struct tsd_input_run *run, int64_t *out_ms,
                          struct ts_error *err)
 {
@@ -418,7 +410,7 @@ static int map_read_time(const struct tsd_mapping *m, struct tsd_input_run *run,
     int rc = m->format.p ? ts_time_format_read(text, m->format, run->opts->tz, out_ms, err)
              : run->opts->units_per_s || map_is_number(text)
                  ? tsd_input_number_time(run, text, 0, out_ms, err)
-                 : map_read_people(run->opts, text, out_ms, err);
+                 : ts_time_parse_clock(text, run->opts->tz, run->opts->now_ms, out_ms, err);
     return rc < 0 && m->time.n == 1 && map_is_ref(&m->time.parts[0]) ? map_at(&m->time.parts[0], err) : rc;
 }
 

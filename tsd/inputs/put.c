@@ -47,12 +47,13 @@ static int put_zoned(struct tsd_input_run *run, struct ts_slice line, struct ts_
     bool local = word.n > 11 && word.p[4] == '-' && word.p[10] == 'T';
     for (size_t i = 11; i < word.n && local; i++)
         local = !strchr("Zz+-", word.p[i]);
-    if (!local || ts_time_parse(word, opts->tz, opts->now_ms, false, &ms, NULL, NULL) < 0) {
+    int rc = local ? ts_time_parse_clock(word, opts->tz, opts->now_ms, &ms, err) : TS_EPARSE;
+    if (rc == TS_ENOTFOUND)
+        return rc;
+    if (rc < 0) { /* whoever stores the line says what is wrong */
         ts_buf_slice(&run->text, line);
         return 0;
     }
-    if (ts_time_is_skipped(word, opts->tz))
-        return tsd_input_skipped(opts, word, err);
     ts_buf_slice(&run->text, (struct ts_slice){line.p, (size_t)(word.p - line.p)});
     ts_time_print(NULL, ms, memchr(word.p, '.', word.n) != NULL, &run->text);
     size_t end = (size_t)(word.p + word.n - line.p);

@@ -58,7 +58,7 @@ static void test_timeformat__a_clock_reading_that_the_zone_leaves_out_is_refused
     assert_int_equal(ts_tz_open(TS_SLICE_LIT("Europe/Berlin"), &berlin, NULL), 0);
     assert_int_equal(
         ts_time_format_read(TS_SLICE_LIT("2026-03-29 02:30"), TS_SLICE_LIT("%F %H:%M"), berlin, &ms, &err),
-        TS_EPARSE);
+        TS_ENOTFOUND);
     assert_string_equal(
         err.text,
         "the time \"2026-03-29 02:30\" does not exist in Europe/Berlin: the clock is set forward there");

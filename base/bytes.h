@@ -89,6 +89,11 @@ static inline const uint8_t *ts_get_varint(const uint8_t *p, const uint8_t *end,
     }
     return NULL;
 }
+/** Bits of v up to the highest one that is set; 0 of 0. No branch. */
+static inline unsigned ts_bit_len(uint64_t v)
+{
+    return 63u - (unsigned)__builtin_clzll(v | 1) + (v != 0);
+}
 /** Bytes that ts_put_varint writes for v. */
 static inline unsigned ts_varint_bytes(uint64_t v)
 {

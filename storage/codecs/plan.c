@@ -48,12 +48,6 @@ static inline unsigned bit_len(uint64_t x)
     return 63u - (unsigned)__builtin_clzll(x << 1 | 1 | (x & 1ull << 63));
 }
 
-/* The same, exactly: the last bit matters where a residual is split. */
-static inline unsigned bit_len_exact(uint64_t x)
-{
-    return bit_len(x) + (unsigned)(x >> 63);
-}
-
 static inline int64_t diff(const int64_t *v, uint32_t i)
 {
     return (int64_t)((uint64_t)v[i] - (uint64_t)v[i - 1]);
@@ -293,7 +287,7 @@ uint32_t sto_plan__rough(struct sto_plan *p, const int64_t *v, uint32_t n, struc
         out->codec = STO_CODEC_PLAIN;
         out->first = sh.min;
     }
-    unsigned width = bit_len_exact(gap < range ? gap : range);
+    unsigned width = ts_bit_len(gap < range ? gap : range); /* exactly: a residual is split at the last bit */
     out->k = (uint8_t)(width < STO_SEQ_MAX_K ? width : STO_SEQ_MAX_K);
     const struct sto_codec *c = sto_codec__get(out->codec);
     c->encode(v, n, out->first, out->slope, p->res);
@@ -451,11 +445,11 @@ TS_CLONES void sto_plan__split(const uint64_t *res, uint32_t n, bool entropy, st
     }
     uint32_t i = 0;
     for (; i + 1 < n; i += 2) {
-        hist[bit_len_exact(res[i])]++;
-        hist2[bit_len_exact(res[i + 1])]++;
+        hist[ts_bit_len(res[i])]++;
+        hist2[ts_bit_len(res[i + 1])]++;
     }
     if (i < n)
-        hist[bit_len_exact(res[i])]++;
+        hist[ts_bit_len(res[i])]++;
     uint64_t sum = 0;
     for (unsigned b = 0; b <= 64; b++) {
         hist[b] += hist2[b];

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/mem.h"
 
 #define INSERT_MAX 8u  /* so many points are sorted by insertion */
@@ -68,11 +69,6 @@ static void merge_sort(struct sto_bulk_point *p, size_t n, struct sto_bulk_point
 
 /* --- by radix --- */
 
-static unsigned bits_of(uint64_t x)
-{
-    return x ? 64u - (unsigned)__builtin_clzll(x) : 0;
-}
-
 /* Sort keys a by the bits lo..hi, using b. Returns the one that has them. */
 static uint64_t *radix(uint64_t *a, uint64_t *b, size_t n, unsigned lo, unsigned hi)
 {
@@ -116,8 +112,8 @@ static const uint64_t *sort_keys(struct sto_bulk_times *t, const struct sto_bulk
         lo = p[i].hour < lo ? p[i].hour : lo;
         hi = p[i].hour > hi ? p[i].hour : hi;
     }
-    unsigned bits = bits_of(n - 1);
-    if (bits_of((uint64_t)(hi - lo + 1) * TS_HOUR_MS) + bits > 64 || !reserve(t, n))
+    unsigned bits = ts_bit_len(n - 1);
+    if (ts_bit_len((uint64_t)(hi - lo + 1) * TS_HOUR_MS) + bits > 64 || !reserve(t, n))
         return NULL;
     uint64_t differ = 0, first = (uint64_t)(p[0].hour - lo) * TS_HOUR_MS + sto_meta_off(p[0].meta);
     for (size_t i = 0; i < n; i++) {
@@ -127,18 +123,20 @@ static const uint64_t *sort_keys(struct sto_bulk_times *t, const struct sto_bulk
     }
     *out_bits = bits;
     unsigned low = differ ? (unsigned)__builtin_ctzll(differ) : 0;
-    return radix(t->keys, t->keys + n, n, bits + low, bits + bits_of(differ));
+    return radix(t->keys, t->keys + n, n, bits + low, bits + ts_bit_len(differ));
 }
 
-/* Move the points to out in the order of keys. Returns how many are left. */
+/* Move the points to out, in the order of keys; keys NULL: in their own order, and out may be p. Of equal times the last one stays. Returns how many are left. */
 static size_t gather(const struct sto_bulk_point *p, const uint64_t *keys, size_t n, unsigned bits,
                      struct sto_bulk_point *out)
 {
     uint64_t mask = ((uint64_t)1 << bits) - 1;
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
-        const struct sto_bulk_point *x = &p[keys[i] & mask];
-        if (i + 1 == n || keys[i] >> bits != keys[i + 1] >> bits || sto_meta_op(x->meta) == STO_OP_KEEP)
+        const struct sto_bulk_point *x = &p[keys ? keys[i] & mask : i];
+        bool same =
+            i + 1 < n && (keys ? keys[i] >> bits == keys[i + 1] >> bits : time_of(x) == time_of(x + 1));
+        if (!same || sto_meta_op(x->meta) == STO_OP_KEEP)
             out[kept++] = *x;
     }
     return kept;
@@ -159,16 +157,9 @@ struct sto_bulk_point *sto_bulk_sort_times(struct sto_bulk_times *t, struct sto_
         return p;
     unsigned bits = 0;
     const uint64_t *keys = !sorted && n >= RADIX_MIN ? sort_keys(t, p, n, &bits) : NULL;
-    if (keys) {
-        *out_n = gather(p, keys, n, bits, aux);
-        return aux;
-    }
-    if (!sorted)
+    if (!sorted && !keys)
         merge_sort(p, n, aux);
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++)
-        if (i + 1 == n || time_of(&p[i]) != time_of(&p[i + 1]) || sto_meta_op(p[i].meta) == STO_OP_KEEP)
-            p[kept++] = p[i];
-    *out_n = kept;
-    return p;
+    struct sto_bulk_point *out = keys ? aux : p;
+    *out_n = gather(p, keys, n, bits, out);
+    return out;
 }

@@ -290,7 +290,7 @@ static int open_to_read(const struct sto_opts *opts, struct sto_store **out_stor
     struct sto_opts reading = *opts;
     reading.read_only = true;
     ts_error_wrap(full,
-                  "the disk is full, the store is opened for reading only; free space and start tsd again");
+                  STO_DISK_FULL ", the store is opened for reading only; free space and start tsd again");
     TS_TRY(open_store(&reading, full, out_store, NULL));
     ts_log(TS_LOG_ERROR, "puts are refused: %s", full->text);
     return 0;

@@ -13,6 +13,10 @@
 
 struct sto_writer;
 
+/* A refusal because of TS_ENOSPC has these words in its text. A socket transports the text alone: clients of the line protocol find the code by them
+ * (docs/PROTOCOL.md, "What a refused put says"). */
+#define STO_DISK_FULL "the disk is full"
+
 /** Open batch for the owner of a series' shard, for parsers that put many points. Append to
  * batch->points[batch->n++] while n < STO_BATCH_POINTS, then call again. Returns NULL if the owner is busy or
  * the store refuses puts; sto_writer_error returns the reason. */

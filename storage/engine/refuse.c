@@ -14,7 +14,7 @@ static const struct {
     int code;
     const char *words;
 } refusals[STO_REFUSALS] = {
-    {TS_ENOSPC, "the disk is full, points are refused until there is free space"},
+    {TS_ENOSPC, STO_DISK_FULL ", points are refused until there is free space"},
     {TS_ENOMEM, "memory is exhausted, points are refused until some is free"},
     {TS_EMFILE, "no file descriptor is free, points are refused until one is (LimitNOFILE, ulimit -n)"},
     {TS_EIO, NULL},

@@ -65,7 +65,7 @@ static int owner_write(struct sto_owner *o, struct sto_batch *b, bool waits)
     uint32_t n = b->n;
     int rc = sto_reserve__may_write(e)
                  ? sto_wal_append_batch(o->wal, b, &err)
-                 : ts_error_set(&err, TS_ENOSPC, "%s: the disk is full and the reserve was removed", e->dir);
+                 : ts_error_set(&err, TS_ENOSPC, "%s: " STO_DISK_FULL " and the reserve was removed", e->dir);
     if (!waits && sto_engine__may_wait(rc))
         return rc;
     if (sto_engine__may_wait(rc)) {

@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "storage/store.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -93,8 +94,7 @@ static int tcp_probe_answer(struct tcp_sink *s, bool *out_bad, struct ts_buf *re
 /* Is a refusal that of a daemon whose disk is full? It is no fault of the line. */
 static bool tcp_is_full(struct ts_slice why)
 {
-    static const char words[] = "the disk is full";
-    return memmem(why.p, why.n, words, sizeof words - 1) != NULL;
+    return memmem(why.p, why.n, STO_DISK_FULL, sizeof STO_DISK_FULL - 1) != NULL;
 }
 
 /* The n lines of text, number `at` of the block first: list those the daemon refuses. */

@@ -77,7 +77,7 @@ static int store_line(struct store_sink *s, const char *file, struct ts_slice li
     if (rc == 0)
         return 0;
     struct ts_slice text = ts_buf_get(&s->in.msg);
-    if (tsd_refusal_of(rc) == TSD_REF_STORAGE && rc != TS_ELIMIT)
+    if (tsd_refusal_is_stores(tsd_refusal_of(rc)))
         return ts_error_set(err, rc, "%s:%llu: %.*s", file, (unsigned long long)number, (int)text.n, text.p);
     ts_buf_clear(&s->reason);
     ts_buf_str(&s->reason, tsd_refusal_text(tsd_refusal_of(rc), false));
@@ -109,10 +109,11 @@ static int store_take(void *sink, const char *file, struct ts_slice lines, uint6
     while (!sto_writer_ready(s->in.writer) && !sto_store_refusing(s->store))
         store_wait(s);
     s->im->n_points = s->in.n_points;
-    const char *why = sto_store_refusing(s->store);
-    return why ? ts_error_set(err, TS_EIO, "%s:%llu: points are no longer accepted: %s", file,
-                              (unsigned long long)first, why)
-               : 0;
+    struct ts_error why = {0};
+    int rc = sto_store_refusing(s->store) ? sto_writer_error(s->in.writer, &why) : 0;
+    return rc < 0 && rc != TS_EBUSY ? ts_error_set(err, rc, "%s:%llu: points are no longer accepted: %s",
+                                                   file, (unsigned long long)first, why.text)
+                                    : 0;
 }
 
 static int store_finish(void *sink, struct ts_error *err)
@@ -124,8 +125,8 @@ static int store_finish(void *sink, struct ts_error *err)
 
 static void store_failed(void *sink, struct ts_error *err)
 {
-    struct store_sink *s = sink;
-    if (err->code == TS_ENOSPC || (sto_store_refusing(s->store) && strstr(err->text, "disk is full")))
+    (void)sink;
+    if (err->code == TS_ENOSPC)
         tsd_import_say_full();
 }
 

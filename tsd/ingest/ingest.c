@@ -384,13 +384,17 @@ int tsd_ingest_refusal(struct tsd_ingest *in)
 
 const char *tsd_refusal_text(enum tsd_refusal kind, bool compat)
 {
-    static const char *const texts[TSD_REF_KINDS] = {
-        [TSD_REF_ILLEGAL] = "illegal argument: ", [TSD_REF_VALUE] = "invalid value: ",
-        [TSD_REF_UNKNOWN] = "unknown metric: ",   [TSD_REF_STORAGE] = "storage error: ",
-        [TSD_REF_SERIES] = "too many series: ",   [TSD_REF_NEW_SERIES] = "too many new series: ",
-        [TSD_REF_READ_ONLY] = "read-only: ",      [TSD_REF_HBASE] = "illegal argument: ",
-        [TSD_REF_EXPIRED] = "illegal argument: "};
-    return compat && kind == TSD_REF_STORAGE ? "HBase error: " : texts[kind];
+    static const char *const texts[TSD_REF_KINDS] = {[TSD_REF_ILLEGAL] = "illegal argument: ",
+                                                     [TSD_REF_VALUE] = "invalid value: ",
+                                                     [TSD_REF_UNKNOWN] = "unknown metric: ",
+                                                     [TSD_REF_STORAGE] = "storage error: ",
+                                                     [TSD_REF_DISK] = "storage error: ",
+                                                     [TSD_REF_SERIES] = "too many series: ",
+                                                     [TSD_REF_NEW_SERIES] = "too many new series: ",
+                                                     [TSD_REF_READ_ONLY] = "read-only: ",
+                                                     [TSD_REF_HBASE] = "illegal argument: ",
+                                                     [TSD_REF_EXPIRED] = "illegal argument: "};
+    return compat && tsd_refusal_is_stores(kind) ? "HBase error: " : texts[kind];
 }
 
 enum tsd_refusal tsd_refusal_of(int code)
@@ -408,6 +412,8 @@ enum tsd_refusal tsd_refusal_of(int code)
         return TSD_REF_NEW_SERIES;
     case TS_EBACKEND:
         return TSD_REF_HBASE;
+    case TS_ENOSPC:
+        return TSD_REF_DISK;
     default:
         return TSD_REF_STORAGE;
     }

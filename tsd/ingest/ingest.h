@@ -32,7 +32,8 @@ enum tsd_refusal {
     TSD_REF_ILLEGAL,    /* illegal argument */
     TSD_REF_VALUE,      /* invalid value */
     TSD_REF_UNKNOWN,    /* unknown metric */
-    TSD_REF_STORAGE,    /* an error of the store */
+    TSD_REF_STORAGE,    /* an error of the store, other than */
+    TSD_REF_DISK,       /* that the disk is full */
     TSD_REF_SERIES,     /* max_series is reached and the series is new */
     TSD_REF_NEW_SERIES, /* too many new series in a minute */
     TSD_REF_READ_ONLY,  /* mode = ro */
@@ -155,6 +156,11 @@ int tsd_ingest_refusal(struct tsd_ingest *in);
 const char *tsd_refusal_text(enum tsd_refusal kind, bool compat);
 /** Kind of an error code. */
 enum tsd_refusal tsd_refusal_of(int code);
+/** Does the store refuse whatever is put? Then it is no fault of the point. */
+static inline bool tsd_refusal_is_stores(enum tsd_refusal kind)
+{
+    return kind == TSD_REF_STORAGE || kind == TSD_REF_DISK;
+}
 
 /** Refuse a point that has expired: TS_EINVAL, with the text in in->msg. */
 int tsd_ingest_expired(struct tsd_ingest *in, const struct sto_series *series);

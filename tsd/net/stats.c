@@ -190,6 +190,7 @@ static void stats_requests(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
     each(arg, "rpc.forbidden", "type=http", n_forbidden);
     each(arg, "rpc.exceptions", "", STATS_SUM(d, n_exceptions));
     each(arg, "rpc.errors", "type=hbase_errors", STATS_SUM(d, n_refused[TSD_REF_STORAGE]));
+    each(arg, "rpc.errors", "type=disk_full", STATS_SUM(d, n_refused[TSD_REF_DISK]));
     each(arg, "rpc.errors", "type=invalid_values", STATS_SUM(d, n_refused[TSD_REF_VALUE]));
     each(arg, "rpc.errors", "type=illegal_arguments", STATS_SUM(d, n_refused[TSD_REF_ILLEGAL]));
     each(arg, "rpc.errors", "type=unknown_metrics", STATS_SUM(d, n_refused[TSD_REF_UNKNOWN]));

@@ -135,6 +135,24 @@ static void test_put_disk__refused_increments_may_be_repeated(void **state)
     assert_non_null(strstr(talk(sum), "\"1500000000\":11}"));
 }
 
+/* A full disk is not counted as an error of the store. */
+static void test_put_disk__refusals_of_a_full_disk_are_counted_apart(void **state)
+{
+    (void)state;
+    assert_string_equal(talk("put m 1500000000 1 a=b\nsync\n"), "ok 1\n");
+    t_faultfs_plan(disk,
+                   (struct t_fault_plan){
+                       .ops = T_OP_OPEN | T_OP_APPEND, .at = 1, .for_good = true, .fault = T_FAULT_ENOSPC});
+    const char *said = "";
+    for (int i = 0; i < 1000 && strncmp(said, "put: storage error: the disk is full", 36); i++)
+        said = talk("put m 1500000001 1 a=b\nsync\n"); /* refused at once, or tried in vain */
+    assert_int_equal(strncmp(said, "put: storage error: the disk is full", 36), 0);
+    said = talk("stats\n");
+    assert_non_null(strstr(said, " 0 type=hbase_errors"));
+    assert_null(strstr(said, " 0 type=disk_full"));
+    assert_non_null(strstr(said, "type=disk_full"));
+}
+
 static void test_put_disk__compat_has_opentsdbs_word(void **state)
 {
     (void)state;
@@ -241,6 +259,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_put_disk__sync_says_that_the_disk_failed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_put_disk__bodies_are_not_confirmed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_put_disk__refused_increments_may_be_repeated, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_put_disk__refusals_of_a_full_disk_are_counted_apart, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_put_disk__compat_has_opentsdbs_word, set_up_compat, tear_down),
         cmocka_unit_test_setup_teardown(test_put_disk__no_answer_before_the_sync, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_put_disk__a_second_sync_waits_for_one_of_its_own, set_up_quiet,

@@ -132,36 +132,25 @@ static int check_pattern(const struct tsd_meta_req *a, enum sto_uid_kind kind, s
     return n ? tsd_meta_req_name(a, kind, (struct ts_slice){text, n}, err) : 0;
 }
 
-/* The next word of a rule; empty: there is none. */
-static struct ts_slice next_word(struct ts_slice *rest)
-{
-    *rest = ts_slice_trim(*rest);
-    size_t n = 0;
-    while (n < rest->n && rest->p[n] != ' ' && rest->p[n] != '\t')
-        n++;
-    struct ts_slice word = {rest->p, n};
-    *rest = (struct ts_slice){rest->p + n, rest->n - n};
-    return word;
-}
-
 /* Rules that are set anew have no characters that no name has, such as the a|b of filters: they would never match. What else is wrong
  * with them the store says. */
 static int check_patterns(const struct tsd_meta_req *a, struct ts_slice rules, struct ts_error *err)
 {
-    while (rules.n) {
-        struct ts_slice rule = ts_slice_cut(&rules, '\n'), word = next_word(&rule);
-        if (!memchr(word.p, '=', word.n)) /* a rule without metric */
-            TS_TRY(check_pattern(a, STO_UID_METRIC, word, err));
-        for (word = next_word(&rule); word.n; word = next_word(&rule)) {
-            struct ts_slice value = word, key = ts_slice_cut(&value, '=');
-            if (!ts_slice_is(key, "points") && !ts_slice_is(key, "hours") && !ts_slice_is(key, "days") &&
-                memchr(word.p, '=', word.n)) {
-                TS_TRY(check_pattern(a, STO_UID_TAGK, key, err));
-                TS_TRY(check_pattern(a, STO_UID_TAGV, value, err));
-            }
+    struct sto_retain_rules list = {.n = 0};
+    int rc = 0;
+    if (sto_retain_rules_add(&list, rules, NULL) < 0)
+        return 0;
+    for (size_t i = 0; i < list.n && rc == 0; i++) {
+        const struct sto_retain_rule *r = &list.v[i];
+        rc = check_pattern(a, STO_UID_METRIC, r->metric, err);
+        for (size_t k = 0; k < r->n_tags && rc == 0; k++) {
+            rc = check_pattern(a, STO_UID_TAGK, r->tags[k].k, err);
+            if (rc == 0)
+                rc = check_pattern(a, STO_UID_TAGV, r->tags[k].v, err);
         }
     }
-    return 0;
+    sto_retain_rules_release(&list);
+    return rc;
 }
 
 /* Members that nobody reads may be meant to keep points: {"set": [...], "dry_run": true}. */

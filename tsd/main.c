@@ -111,18 +111,21 @@ static const struct tsd_cmd commands[] = {
      .summary = "Replace the points of a range of series by those of files, all at once.",
      .usage = "FILE... --series METRIC{FILTERS} --from TIME --to TIME [--host HOST] [--port PORT] [options]",
      .opts = tsd_replace_opts,
-     .details = "For values that are computed again. The points that the series have from --from to --to, "
-                "both inclusive, are deleted, and those of\n"
-                "the files are there instead. Queries see the old points or the new ones, never both and "
-                "never none, also after a crash. If a line is\n"
-                "refused, or a point lies outside of what is replaced, nothing changes. Rollups, histograms "
-                "and annotations stay as they are.\n"
-                "\n"
-                "Files are read, sorted and handed over as by tsd import --bulk, on the daemon's machine; "
-                "from elsewhere, send the points by PUT\n"
-                "/api/series. The daemon needs query_allow_delete = true. With remote = hbase the rows in "
-                "HBase change one after the other afterwards.\n"
-                "Formats and mappings are described by tsd import --help.",
+     .details =
+         "For values that are computed again. The points that the series have from --from to --to, "
+         "both inclusive, are deleted, and those of\n"
+         "the files are there instead. Queries see the old points or the new ones, never both and "
+         "never none, also after a crash. If a line is\n"
+         "refused, or a point lies outside of what is replaced, nothing changes; nor if there are no points "
+         "at all, as after a\n"
+         "computation that failed, unless --empty says that the range is to be deleted. Rollups, histograms "
+         "and annotations stay as they are.\n"
+         "\n"
+         "Files are read, sorted and handed over as by tsd import --bulk, on the daemon's machine; "
+         "from elsewhere, send the points by PUT\n"
+         "/api/series. The daemon needs query_allow_delete = true. With remote = hbase the rows in "
+         "HBase change one after the other afterwards.\n"
+         "Formats and mappings are described by tsd import --help.",
      .examples = "tsd replace --series 'web.hits{domain=a.example}' --from 2026/11/01 --to '2026/11/01 "
                  "23:59:59' recomputed.txt",
      .run = tsd_replace_run},

@@ -140,11 +140,12 @@ def by_command(d, folder):
         holds("wrong words", r.returncode == 2 and "see tsd help replace" in r.stderr, (words, r.stderr))
     where = ("--series", "m.x{host=a}", "--from", str(T0), "--to", str(T0 + 1), "--port", str(d.port))
     r = d.run("replace", "/dev/null", *where, check=False)
-    holds("no points at all change nothing", r.returncode == 1 and "the files have no points" in r.stderr, r.stderr)
+    holds("no points at all change nothing", r.returncode == 1 and "nothing is replaced: the files have no points; to delete the range, add --empty" in r.stderr, r.stderr)
     r = d.run("replace", new, "--series", "m.x", "--port", str(d.port), check=False)
     holds("a range is needed", r.returncode == 2 and "say what is replaced" in r.stderr, r.stderr)
     check("nothing has changed", points(d), {"a": {T0 + i: i % 7 for i in range(N)}, "b": b})
-    d.run("replace", "/dev/null", *where, "--empty")
+    out = d.run("replace", "/dev/null", *where, "--empty").stderr
+    holds("and what is gone was deleted", "tsd: 2 points were deleted" in out, out)
     check("unless it is said", min(points(d)["a"]), T0 + 2)
 
 

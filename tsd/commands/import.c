@@ -311,8 +311,8 @@ static void import_report(struct tsd_import *im, int rc)
         tsd_say("%s point%s no time and got that at which the import began",
                 tsd_count_text(im->n_timeless, listed), im->n_timeless == 1 ? " had" : "s had");
     if (im->replaced)
-        tsd_say("%s point%s replaced", tsd_count_text(im->n_replaced, listed),
-                im->n_replaced == 1 ? " was" : "s were");
+        tsd_say("%s point%s %s", tsd_count_text(im->n_replaced, listed),
+                im->n_replaced == 1 ? " was" : "s were", im->n_points ? "replaced" : "deleted");
     if (rc < 0 && im->points_to == &tsd_import_bulk)
         return; /* nothing is stored, and the sink has said what is kept */
     if (im->points_to == &tsd_import_dry)

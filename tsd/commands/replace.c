@@ -21,8 +21,9 @@ const struct ts_opt tsd_replace_opts[] = {
          "What is replaced: the points of these series, and of no others. METRIC alone: of all its series. "
          "FILTERS as in the parameter m of queries: host=web1,dc=literal_or(a|b)."},
     {.name = "from", .arg = "TIME", .help = "First time that is replaced, as in tsd query."},
-    {.name = "to", .arg = "TIME", .help = "Last time that is replaced; now is one too."},
-    {.name = "empty", .help = "The files may have no points: then the range is deleted."},
+    {.name = "to", .arg = "TIME", .help = "Last time that is replaced; it may be that of --from, or now."},
+    {.name = "empty",
+     .help = "Delete the range if the files have no points; without it they are refused then."},
     TSD_CLIENT_OPTS,
     TSD_IMPORT_FORMAT_OPTS,
     TSD_IMPORT_MEMORY_OPT,

@@ -100,6 +100,11 @@ void sto_sums_enc_share(struct sto_sums_enc *e, struct sto_enc *points)
     e->zip = sto_enc__zip(points);
 }
 
+void sto_sums_enc_favour_reads(struct sto_sums_enc *e)
+{
+    e->own.quick = true;
+}
+
 void sto_sums_enc_free(struct sto_sums_enc *e)
 {
     if (!e)

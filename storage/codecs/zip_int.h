@@ -25,8 +25,9 @@ struct sto_zip {
     uint8_t *tmp;   /* second try of a writer, input of a reader */
     size_t tmp_cap; /* bytes of tmp */
     uint8_t
-        level; /* level of zstd for matches, which are then always tried; 0 = the usual one, if matches pay.
+        level;  /* level of zstd for matches, which are then always tried; 0 = the usual one, if matches pay.
                      * Set before the first write */
+    bool quick; /* for reading: streams that zstd does not halve stay as they are. Only without a level */
 };
 /** Release; idempotent. */
 void sto_zip__release(struct sto_zip *z);
@@ -35,8 +36,8 @@ void sto_zip__release(struct sto_zip *z);
 void sto_zip__idle(struct sto_zip *z);
 /** Bytes of dst that sto_zip__write needs for n bytes. */
 size_t sto_zip__bound(size_t n);
-/** Compress n bytes to dst (sto_zip__bound bytes). Returns the number of bytes written, or 0 if the result is
- * not smaller. A sample of the bytes decides whether matches are tried. */
+/** Compress n bytes to dst (sto_zip__bound bytes). Returns the number of bytes written, or 0 if it
+ * saves too little. A sample of the bytes decides whether matches are tried. */
 size_t sto_zip__write(struct sto_zip *z, const uint8_t *src, size_t n, uint8_t *dst);
 /** Most bytes that the contexts of a writer of this level use. */
 size_t sto_zip__level_bytes(uint8_t level);

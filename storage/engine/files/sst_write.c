@@ -450,6 +450,7 @@ int sto_sst__sums_begin(struct sto_sst *sst, const char *path, struct sto_sst_wr
     w->fs = sst->fs;
     w->s.path = ts_xstrdup(path);
     w->sums = sto_sums_enc_new();
+    sto_sums_enc_favour_reads(w->sums);
     w->info = sst->info;
     int rc = w->fs->unlink(w->fs, w->s.path, err);
     if (rc == 0 || rc == TS_ENOTFOUND)

@@ -148,7 +148,7 @@ size_t sto_zip__write(struct sto_zip *z, const uint8_t *src, size_t n, uint8_t *
             memcpy(dst, z->tmp, got);
         }
     }
-    if (!got || (!z->level && got - MAGIC_BYTES > (z->quick ? n / 2 : n - n / LEAST_GAIN)))
+    if (!got || (!z->level && got - MAGIC_BYTES > (z->quick ? n / 4 : n - n / LEAST_GAIN)))
         return 0;
     return drop_magic(dst, got);
 }

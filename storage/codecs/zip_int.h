@@ -25,9 +25,10 @@ struct sto_zip {
     uint8_t *tmp;   /* second try of a writer, input of a reader */
     size_t tmp_cap; /* bytes of tmp */
     uint8_t
-        level;  /* level of zstd for matches, which are then always tried; 0 = the usual one, if matches pay.
+        level; /* level of zstd for matches, which are then always tried; 0 = the usual one, if matches pay.
                      * Set before the first write */
-    bool quick; /* for reading: streams that zstd does not halve stay as they are. Only without a level */
+    bool
+        quick; /* for reading: streams that zstd does not shorten to a quarter stay as they are. Only without a level */
 };
 /** Release; idempotent. */
 void sto_zip__release(struct sto_zip *z);

@@ -153,7 +153,7 @@ static void test_sums__keys_of_few_and_of_many_series_come_back(void **state)
     sto_sums_dec_free(d);
 }
 
-/* What zstd shortens by less than half is stored as it is for those that read often; what it shortens more is not. */
+/* What zstd does not shorten to a quarter is stored as it is for those that read often. */
 static void test_sums__reading_may_be_favoured(void **state)
 {
     (void)state;

@@ -325,11 +325,13 @@ static int merge_pieces(struct sto_merge *m, int32_t hour, const struct sto_cell
     for (size_t i = 0; i < m->n_group; i++)
         all += m->pieces[i].n;
     /* Cells that are not deleted are copied and then joined: at most twice all cells, besides the result. */
+    uint64_t had = sto_cells_bytes(&m->out);
     uint64_t result = sto_cells_growth(&m->out, all < UINT32_MAX ? (uint32_t)all : UINT32_MAX);
     uint64_t scratch = n > 1 ? 2 * all * CELL_BYTES : 0;
     TS_TRY(sto_merge__take(m, result + scratch, err));
     sto_merge_cells(hour, m->parts, n, m->spec.final, &m->out);
-    ts_tally_give(&m->share.tally, scratch);
+    /* less than the result was taken for if cells are deleted */
+    ts_tally_give(&m->share.tally, scratch + had + result - sto_cells_bytes(&m->out));
     *out_cells = &m->out;
     return 0;
 }

@@ -319,6 +319,41 @@ static void test_merge__a_scan_keeps_to_its_memory(void **state)
     world_release(&w);
 }
 
+/* What is taken for the result of a row is given back if its cells are deleted: else a scan over many such rows has no memory left, and reads each block again and again. */
+static void test_merge__deleted_rows_keep_no_memory(void **state)
+{
+    enum { ROWS = 1000 };
+    (void)state;
+    struct world w;
+    struct ts_budget memory;
+    struct ts_error err = {0};
+    struct sto_merge *m = NULL;
+    struct sto_row row;
+    world_init(&w);
+    const struct sto_series *s = &w.series[0];
+    for (int64_t t = 0; t < ROWS * HOUR; t += HOUR / 60)
+        apply(&w, op_int(s, STO_OP_PUT, t, 1));
+    next_generation(&w);
+    flush(&w, 1, 0);
+    apply(&w, del(s, 0, (ROWS - 1) * HOUR - 1));
+    ts_budget_init(&memory, "this scan", "some_key", NULL, 512u << 10);
+    struct sto_scan_spec spec = {.metric = s->metric,
+                                 .series = &s,
+                                 .n_series = 1,
+                                 .to_ms = ROWS * HOUR - 1,
+                                 .final = true,
+                                 .memory = &memory};
+    assert_int_equal(sto_merge_new(&spec, w.ssts, w.n_ssts, w.mems, w.n_mems, &m, &err), 0);
+    assert_int_equal(sto_merge_next(m, &row, &err), 1);
+    assert_int_equal(row.key.hour, ROWS - 1);
+    assert_int_equal(row.cells->n, 60);
+    assert_int_equal(sto_merge_next(m, &row, &err), 0);
+    assert_int_equal(sto_merge_counts(m)->n_refused, 0);
+    sto_merge_free(m);
+    assert_int_equal(memory.used_bytes, 0);
+    world_release(&w);
+}
+
 static void test_merge__files_without_summaries_are_read_by_points(void **state)
 {
     (void)state;
@@ -539,6 +574,7 @@ int main(void)
         cmocka_unit_test(test_merge__points_behind_a_summary),
         cmocka_unit_test(test_merge__memory_of_a_scan_of_many_files),
         cmocka_unit_test(test_merge__a_scan_keeps_to_its_memory),
+        cmocka_unit_test(test_merge__deleted_rows_keep_no_memory),
         cmocka_unit_test(test_merge__files_without_summaries_are_read_by_points),
         cmocka_unit_test(test_merge__files_that_cannot_matter_are_not_read),
         cmocka_unit_test(test_merge__tombstones_spare_what_was_written_beside_them),

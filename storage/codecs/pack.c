@@ -62,8 +62,20 @@ static void put_escape(struct sto_pack *p, uint64_t r)
     esc->n += (size_t)(ts_put_varint(begin, r) - begin);
 }
 
+/* Append residuals as escapes alone. */
+static void put_all_escapes(struct sto_pack *p, const uint64_t *res, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        put_escape(p, res[i]);
+}
+
 TS_CLONES void sto_pack__put(struct sto_pack *p, const uint64_t *res, uint32_t n, struct sto_seq *s)
 {
+    if (sto_codec__get(s->codec)->in_escapes) {
+        put_all_escapes(p, res, n);
+        s->n_esc = n;
+        return;
+    }
     struct ts_buf *b = &p->s[s->cls];
     uint8_t *sym = room(b, n);
     uint64_t esc = sto_sym__escape(s->cls);

@@ -19,7 +19,9 @@
 #define MEDIAN_OF  31u
 #define UNIT_MIN_N 16u /* no common unit is computed for shorter sequences */
 #define SLOPE_BITS 20u /* approximate cost of a stored slope */
-#define HIGH_BITS  4   /* the high part of an average residual keeps this many bits for the entropy coder */
+#define RARE_PART                                                                                            \
+    48u /* an exception takes two escapes, about 28 bits, and a symbol at least 2 bits, which zstd may shorten to a quarter */
+#define HIGH_BITS 4 /* the high part of an average residual keeps this many bits for the entropy coder */
 
 void sto_plan__release(struct sto_plan *p)
 {
@@ -223,6 +225,30 @@ TS_CLONES static void choose(const int64_t *y, uint32_t n, const struct shape *s
     }
 }
 
+/* Are all values but a few the same? Then their places and differences from it are written to p->res. Returns the number of these; 0: they are too many. */
+static uint32_t find_rare(struct sto_plan *p, const int64_t *v, uint32_t n, struct sto_seq *out)
+{
+    int64_t most = v[0]; /* the majority, if there is one: Boyer and Moore, MJRTY, 1981 */
+    uint32_t votes = 0, n_rare = 0, at = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        most = votes ? most : v[i];
+        votes += v[i] == most ? 1 : -1u;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        n_rare += v[i] != most;
+    if (n_rare > n / RARE_PART)
+        return 0;
+    *out = (struct sto_seq){.codec = STO_CODEC_RARE, .unit = 1, .first = most};
+    n_rare = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (v[i] != most) {
+            p->res[n_rare++] = i - at;
+            p->res[n_rare++] = ts_zigzag((int64_t)((uint64_t)v[i] - (uint64_t)most));
+            at = i;
+        }
+    return n_rare;
+}
+
 uint32_t sto_plan__one(struct sto_plan *p, const int64_t *v, uint32_t n, bool entropy, struct sto_seq *out)
 {
     *out = (struct sto_seq){.codec = STO_CODEC_CONST, .unit = 1, .first = v[0]};
@@ -233,6 +259,9 @@ uint32_t sto_plan__one(struct sto_plan *p, const int64_t *v, uint32_t n, bool en
         return 0;
     }
     reserve(p, n);
+    uint32_t n_rare = p->rare ? find_rare(p, v, n, out) : 0;
+    if (n_rare)
+        return n_rare;
     const int64_t *y = v;
     if (n >= UNIT_MIN_N && (uint64_t)sh.max - (uint64_t)sh.min < INT64_MAX)
         out->unit = common_unit(v, n);

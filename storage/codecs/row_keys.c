@@ -29,7 +29,7 @@ uint32_t sto_row_keys__runs(const struct sto_unpack *u, const struct sto_unpack_
     out[0] = (struct sto_diff_run){1, (uint64_t)s->first};
     if (s->codec == STO_CODEC_CONST)
         return 1;
-    if ((!adds_up && s->codec != STO_CODEC_PLAIN) || (adds_up && s->slope) ||
+    if ((!adds_up && s->codec != STO_CODEC_PLAIN && s->codec != STO_CODEC_RARE) || (adds_up && s->slope) ||
         !sto_unpack__rare(u, pos, s, n, rare, RARE_MAX, &n_rare))
         return 0;
     for (uint32_t i = 0; i < n_rare; i++) {
@@ -39,6 +39,7 @@ uint32_t sto_row_keys__runs(const struct sto_unpack *u, const struct sto_unpack_
             sum += s->codec == STO_CODEC_DELTA ? (uint64_t)ts_unzigzag(res) : res;
             n_runs = add_run(out, n_runs, row, (uint64_t)s->first + sum * s->unit);
         } else if (row) { /* that of row 0 is not used */
+            res = s->codec == STO_CODEC_RARE ? (uint64_t)ts_unzigzag(res) : res;
             n_runs = add_run(out, n_runs, row, (uint64_t)s->first + res * s->unit);
             n_runs = add_run(out, n_runs, row + 1, (uint64_t)s->first);
         }

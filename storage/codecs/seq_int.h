@@ -27,6 +27,7 @@ enum sto_codec_id {
     STO_CODEC_GAP,    /* residual = y[i] - y[i-1] - slope, unsigned; slope is the smallest difference */
     STO_CODEC_DELTA2, /* residual = zigzag of the second difference; slope is the first difference */
     STO_CODEC_LINE,   /* residual = zigzag(y[i] - start - i * slope) */
+    STO_CODEC_RARE,   /* every value is first but a few, which are escapes */
     STO_CODEC_COUNT
 };
 
@@ -51,6 +52,7 @@ struct sto_codec {
     uint8_t n_skip;    /* number of leading values without a residual */
     bool no_residuals; /* the values follow from first and slope alone */
     bool has_slope;    /* slope is stored */
+    bool in_escapes;   /* escapes are pairs, of which each makes one value another: no_residuals, too */
     const char *name;  /* name for messages */
     /* Write the residuals of y[n_skip..n) to res. start = first if unit is 1, otherwise 0. */
     void (*encode)(const int64_t *y, uint32_t n, int64_t start, int64_t slope, uint64_t *res);
@@ -59,7 +61,7 @@ struct sto_codec {
 };
 
 extern const struct sto_codec sto_codec_const, sto_codec_step, sto_codec_plain, sto_codec_delta,
-    sto_codec_gap, sto_codec_delta2, sto_codec_line;
+    sto_codec_gap, sto_codec_delta2, sto_codec_line, sto_codec_rare;
 
 /** Codec by id, NULL if there is none. */
 const struct sto_codec *sto_codec__get(uint8_t id);
@@ -67,6 +69,12 @@ const struct sto_codec *sto_codec__get(uint8_t id);
 static inline uint32_t sto_codec__n_res(const struct sto_codec *c, uint32_t n)
 {
     return c->no_residuals || n <= c->n_skip ? 0 : n - c->n_skip;
+}
+
+/** Most escapes of n values under a codec. */
+static inline uint64_t sto_codec__n_esc(const struct sto_codec *c, uint32_t n)
+{
+    return c->in_escapes ? 2ull * n : sto_codec__n_res(c, n);
 }
 
 /** Largest symbol of a class, which means that the residual is stored as an escape. */
@@ -80,13 +88,14 @@ struct sto_plan {
     int64_t *y;    /* values divided by the unit */
     uint64_t *res; /* residuals of the sequence last planned */
     uint32_t cap;  /* elements in both */
+    bool rare;     /* set by the owner: STO_CODEC_RARE may be chosen, which readers of its blocks know */
 };
 /** Release; idempotent. */
 void sto_plan__release(struct sto_plan *p);
 
 /** Choose codec, first, slope and unit for v[0..n) (n >= 1), write its residuals to p->res, choose k and
  * class. entropy: there will be many symbols, which are entropy coded (otherwise each takes its full width).
- * Returns the number of residuals. O(n), 5-8 ns a value. */
+ * Returns the number of residuals, or of escapes if the codec has no others. O(n), 5-8 ns a value. */
 uint32_t sto_plan__one(struct sto_plan *p, const int64_t *v, uint32_t n, bool entropy, struct sto_seq *out);
 
 /** The same in about 2 ns a value: of two codecs the one whose largest residual is smaller; all bits are low bits. */

@@ -1,7 +1,7 @@
 /*
- * step.c - sequences that need no residuals: all equal, or a constant step (times of a regular collector).
+ * step.c - sequences that need no residuals: all equal, all but a few, or a constant step (times of a regular collector).
  *
- * Format     docs/FORMAT.md "Sequences", codecs 0 and 1
+ * Format     docs/FORMAT.md "Sequences", codecs 0, 1 and 7
  */
 #include "storage/codecs/seq_int.h"
 
@@ -41,4 +41,13 @@ const struct sto_codec sto_codec_step = {
     .name = "step",
     .encode = encode_nothing,
     .decode = decode_step,
+};
+/* Lengths of days are such values: few days of a year are longer or shorter than the others. */
+const struct sto_codec sto_codec_rare = {
+    .id = STO_CODEC_RARE,
+    .no_residuals = true,
+    .in_escapes = true,
+    .name = "rare",
+    .encode = encode_nothing,
+    .decode = decode_const,
 };

@@ -13,7 +13,8 @@
 #include "storage/codecs/block_int.h"
 #include "storage/codecs/row_keys.h"
 
-#define SUMS_VERSION 1u
+#define SUMS_VERSION      1u
+#define SUMS_VERSION_RARE 2u /* a column has STO_CODEC_RARE, which older programs do not know */
 
 /* Columns, with one value for each row. The first three are unused in the first row, whose key is in the
  * header. */
@@ -92,6 +93,7 @@ struct sto_sums_enc *sto_sums_enc_new(void)
 {
     struct sto_sums_enc *e = ts_xcalloc(1, sizeof(struct sto_sums_enc));
     e->zip = &e->own;
+    e->plan.rare = true;
     return e;
 }
 
@@ -222,8 +224,8 @@ struct ts_slice sto_sums_enc_finish(struct sto_sums_enc *e)
     ts_buf_clear(&e->out);
     if (e->n == 0)
         return ts_buf_get(&e->out);
+    bool rare = false;
     uint8_t head[STO_BLOCK_HEADER_BYTES + 4 * TS_VARINT_MAX_BYTES] = {0}, *p = head + STO_BLOCK_HEADER_BYTES;
-    head[4] = SUMS_VERSION;
     p = ts_put_varint(p, e->n);
     p = ts_put_varint(p, e->first.metric);
     p = ts_put_varint(p, e->first.series);
@@ -239,10 +241,12 @@ struct ts_slice sto_sums_enc_finish(struct sto_sums_enc *e)
         uint32_t n_res = sto_plan__one(&e->plan, e->col[c], e->n, false, &s);
         sto_pack__put(&e->pack, e->plan.res, n_res, &s);
         sto_seq__put(&e->out, &s);
+        rare |= s.codec == STO_CODEC_RARE;
     }
     sto_pack__finish(&e->pack, e->zip, &e->out);
     if (e->out.failed)
         TS_BUG("no memory for a block of summaries");
+    e->out.p[4] = rare ? SUMS_VERSION_RARE : SUMS_VERSION;
     ts_st32(e->out.p, ts_crc32c(0, e->out.p + 4, e->out.n - 4));
     e->n = 0;
     return ts_buf_get(&e->out);
@@ -477,7 +481,7 @@ int sto_sums_dec_open_long(struct sto_sums_dec *d, struct ts_slice block, unsign
     if (crc != ts_ld32(p))
         return ts_error_set(err, TS_ECORRUPT, "summary block has checksum %08x, its bytes give %08x",
                             ts_ld32(p), crc);
-    if (p[4] != SUMS_VERSION)
+    if (p[4] != SUMS_VERSION && p[4] != SUMS_VERSION_RARE)
         return ts_error_set(err, TS_EVERSION, "summary block has version %u", p[4]);
     int rc = open_columns(d, p + STO_BLOCK_HEADER_BYTES, p + block.n);
     if (rc == TS_ELIMIT)

@@ -7,7 +7,7 @@
 
 static const struct sto_codec *const codecs[] = {
     &sto_codec_const, &sto_codec_step,   &sto_codec_plain, &sto_codec_delta,
-    &sto_codec_gap,   &sto_codec_delta2, &sto_codec_line,
+    &sto_codec_gap,   &sto_codec_delta2, &sto_codec_line,  &sto_codec_rare,
 };
 _Static_assert(sizeof codecs / sizeof codecs[0] == STO_CODEC_COUNT, "a row for each id");
 

@@ -122,8 +122,10 @@ int sto_unpack__inflate(struct sto_unpack *u, struct sto_zip *z, struct sto_dec_
 
 bool sto_unpack__skip(struct sto_unpack_pos *pos, const struct sto_seq *s, uint32_t n)
 {
-    uint32_t n_res = sto_codec__n_res(sto_codec__get(s->codec), n);
-    if (s->n_esc > n_res || __builtin_add_overflow(pos->sym[s->cls], n_res, &pos->sym[s->cls]))
+    const struct sto_codec *c = sto_codec__get(s->codec);
+    uint32_t n_res = sto_codec__n_res(c, n);
+    if (s->n_esc > sto_codec__n_esc(c, n) ||
+        __builtin_add_overflow(pos->sym[s->cls], n_res, &pos->sym[s->cls]))
         return false;
     pos->bit += (uint64_t)n_res * s->k;
     return !__builtin_add_overflow(pos->esc, s->n_esc, &pos->esc);
@@ -196,6 +198,39 @@ static const uint8_t *symbols(const struct sto_unpack *u, uint8_t cls, uint32_t 
     return wide + skip;
 }
 
+/* Advance to the value that escapes i and i + 1 set. False: it makes no sense. */
+static bool next_rare(const uint64_t *esc, uint32_t i, uint32_t n, uint64_t *at)
+{
+    if (esc[i] >= n - *at || (i && !esc[i]))
+        return false;
+    *at += esc[i];
+    return true;
+}
+
+/* Find the values of STO_CODEC_RARE that are not first. False: they are more than max, or make no sense. */
+static bool find_rare(const uint64_t *esc, uint32_t n_esc, uint32_t n, struct sto_rare *out, uint32_t max)
+{
+    uint64_t at = 0;
+    bool ok = n_esc % 2 == 0 && n_esc / 2 <= max;
+    for (uint32_t i = 0; i < n_esc && ok; i += 2) {
+        ok = next_rare(esc, i, n, &at);
+        out[i / 2] = (struct sto_rare){(uint32_t)at, esc[i + 1]};
+    }
+    return ok;
+}
+
+/* Set them. */
+static bool set_rare(const uint64_t *esc, const struct sto_seq *s, uint32_t n, int64_t *v)
+{
+    uint64_t at = 0;
+    bool ok = s->n_esc % 2 == 0;
+    for (uint32_t i = 0; i < s->n_esc && ok; i += 2) {
+        ok = next_rare(esc, i, n, &at);
+        v[at] = (int64_t)((uint64_t)s->first + (uint64_t)ts_unzigzag(esc[i + 1]) * s->unit);
+    }
+    return ok;
+}
+
 int sto_unpack__get(const struct sto_unpack *u, struct sto_unpack_pos *pos, const struct sto_seq *s,
                     uint32_t n, int64_t *v)
 {
@@ -217,6 +252,8 @@ int sto_unpack__get(const struct sto_unpack *u, struct sto_unpack_pos *pos, cons
     if (s->unit > 1)
         for (uint32_t i = 0; i < n; i++)
             v[i] = (int64_t)((uint64_t)s->first + (uint64_t)v[i] * s->unit);
+    if (c->in_escapes && !set_rare(u->esc + pos->esc, s, n, v))
+        return TS_ECORRUPT;
     *pos = next;
     return 0;
 }
@@ -228,7 +265,13 @@ bool sto_unpack__rare(const struct sto_unpack *u, const struct sto_unpack_pos *p
     uint32_t n_res = sto_codec__n_res(c, n), per = per_byte(s->cls), n_esc = 0, n_rare = 0;
     uint64_t first = pos->sym[s->cls], end = first + n_res;
     struct sto_unpack_pos next;
-    if (!u->lazy || s->k || s->n_esc > max || !is_there(u, pos, s, n, &next))
+    if (!u->lazy || s->k || !is_there(u, pos, s, n, &next))
+        return false;
+    if (c->in_escapes) {
+        *out_n = s->n_esc / 2;
+        return find_rare(u->esc + pos->esc, s->n_esc, n, out, max);
+    }
+    if (s->n_esc > max)
         return false;
     const uint8_t *p = u->out[s->cls];
     for (uint64_t b = first / per, last = (end + per - 1) / per; b < last; b++) {

@@ -23,6 +23,22 @@ static int64_t end_of(const struct sto_merge *m, const struct sto_key *key)
     return end;
 }
 
+/* How many of n rows of a series begin before an hour? */
+static size_t count_before(const struct sto_key *keys, size_t n, int64_t end)
+{
+    size_t lo = 0;
+    if (keys[n - 1].hour < end)
+        return n;
+    while (lo < n) {
+        size_t mid = lo + (n - lo) / 2;
+        if (keys[mid].hour < end)
+            lo = mid + 1;
+        else
+            n = mid;
+    }
+    return lo;
+}
+
 /* How many of n days may be returned. *out_end: the hour after the last one. */
 static size_t count_days(const struct sto_merge *m, const struct sto_key *keys, size_t n, int64_t end,
                          int64_t *out_end)
@@ -30,7 +46,8 @@ static size_t count_days(const struct sto_merge *m, const struct sto_key *keys, 
     const uint8_t *days = m->spec.days;
     int64_t base = sto_hour(m->spec.from_ms);
     size_t i = 0;
-    if (keys[n - 1].hour < end) { /* mostly all of them, which takes no branch for each */
+    n = count_before(keys, n, end);
+    if (n) { /* mostly all of them, which takes no branch for each */
         uint8_t all = STO_DAY_WHOLE;
         for (size_t k = 0; k < n; k++)
             all &= days[keys[k].hour - base];
@@ -38,7 +55,7 @@ static size_t count_days(const struct sto_merge *m, const struct sto_key *keys, 
         if (all && *out_end <= end)
             return n;
     }
-    for (; i < n && keys[i].hour < end; i++) {
+    for (; i < n; i++) {
         uint8_t day = days[keys[i].hour - base];
         int64_t to = keys[i].hour + (int64_t)(day & LENGTH_MASK);
         if (!(day & STO_DAY_WHOLE) || to > end)

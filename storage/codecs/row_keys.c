@@ -97,7 +97,7 @@ static bool of_one_metric(const int64_t *s, const int64_t *h, struct sto_key fir
 bool sto_row_keys__of_cols(const int64_t *metrics, const int64_t *series, const int64_t *hours,
                            struct sto_key first, uint32_t n, struct sto_key *out)
 {
-    const uint64_t far = 1ull << 33;
+    const uint64_t far = 1ull << STO_KEY_FAR_BITS;
     int64_t metric = first.metric, id = first.series, hour = first.hour;
     bool bad = false;
     if (!metrics)

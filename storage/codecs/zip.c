@@ -16,9 +16,10 @@
 #define MAGIC_BYTES 4u
 #define MIN_BYTES   24u  /* shorter input is never compressed */
 #define ALWAYS_BOTH 512u /* for shorter input both ways are tried */
-#define LEAST_GAIN                                                                                           \
-    8u /* a stream of which less than the LEAST_GAIN-th part would be saved is not compressed: reading it takes longer */
-#define MATCH_LEVEL 3
+/* Of a stream of n bytes, compression may leave so many; otherwise the stream stays as it is, which is read sooner. With quick it may leave less. */
+#define MOST_LEFT(n)       ((n) - (n) / 8)
+#define MOST_LEFT_QUICK(n) ((n) / 4)
+#define MATCH_LEVEL        3
 #define WINDOW_LOG                                                                                           \
     18 /* of levels that are set: no stream of a block is much longer, and tables of zstd stay small */
 #define SMALL_LOG   14        /* of streams with the parameters of the shortest ones */
@@ -148,7 +149,7 @@ size_t sto_zip__write(struct sto_zip *z, const uint8_t *src, size_t n, uint8_t *
             memcpy(dst, z->tmp, got);
         }
     }
-    if (!got || (!z->level && got - MAGIC_BYTES > (z->quick ? n / 4 : n - n / LEAST_GAIN)))
+    if (!got || (!z->level && got - MAGIC_BYTES > (z->quick ? MOST_LEFT_QUICK(n) : MOST_LEFT(n))))
         return 0;
     return drop_magic(dst, got);
 }

@@ -80,8 +80,8 @@ static uint64_t export_all(const struct export_run *r)
     uint64_t n = 0;
     double points = 0;
     json_t *root;
-    bool pattern = spec->metric.n && memchr(spec->metric.p, '*', spec->metric.n);
-    if (pattern || spec->n_tags || spec->from_ms != STO_MIN_TS_MS || spec->to_ms != STO_MAX_TS_MS)
+    if (tsd_lines_star(spec) || spec->n_tags || spec->from_ms != STO_MIN_TS_MS ||
+        spec->to_ms != STO_MAX_TS_MS)
         return 0;
     if (r->answer.store) {
         if (!spec->metric.n)

@@ -278,16 +278,10 @@ int tsd_lines__metric(struct tsd_lines_run *r, uint32_t metric, const struct tsd
     return rc;
 }
 
-/* The star of a pattern; NULL: the name of one metric, or none. */
-static const char *lines_star(const struct tsd_lines_spec *spec)
-{
-    return spec->metric.n ? memchr(spec->metric.p, '*', spec->metric.n) : NULL;
-}
-
 bool tsd_lines__wanted(struct tsd_lines_run *r, const struct tsd_lines_spec *spec, struct ts_slice metric)
 {
-    bool wanted = !spec->metric.n || (lines_star(spec) ? ts_slice_fits_stars(metric, spec->metric)
-                                                       : ts_slice_eq(metric, spec->metric));
+    bool wanted = !spec->metric.n || (tsd_lines_star(spec) ? ts_slice_fits_stars(metric, spec->metric)
+                                                           : ts_slice_eq(metric, spec->metric));
     r->found |= wanted;
     return wanted;
 }
@@ -296,7 +290,7 @@ bool tsd_lines__wanted(struct tsd_lines_run *r, const struct tsd_lines_spec *spe
 static int lines_foreign(struct tsd_lines_run *r, const struct tsd_lines_spec *spec,
                          const struct sto_tag_cond *conds, struct ts_error *err)
 {
-    const char *star = lines_star(spec);
+    const char *star = tsd_lines_star(spec);
     struct ts_slice prefix = {spec->metric.p, star ? (size_t)(star - spec->metric.p) : 0};
     TS_TRY(qry_view_suggest(&r->view, STO_UID_METRIC, prefix, SIZE_MAX, NULL, NULL, err));
     const struct qry_view_names *found = &r->view.names[STO_UID_METRIC];
@@ -310,7 +304,7 @@ static int lines_all(struct tsd_lines_run *r, const struct tsd_lines_spec *spec,
                      struct ts_error *err)
 {
     uint32_t first = 1, last = sto_uid_max(r->cat, STO_UID_METRIC);
-    bool one = spec->metric.n && !lines_star(spec);
+    bool one = spec->metric.n && !tsd_lines_star(spec);
     if (one) {
         TS_TRY(lines_find(r, STO_UID_METRIC, spec->metric, &first, err));
         last = first;
@@ -327,7 +321,7 @@ static int lines_all(struct tsd_lines_run *r, const struct tsd_lines_spec *spec,
     if (!one)
         TS_TRY(lines_foreign(r, spec, conds, err));
     TS_TRY(tsd_lines__internal(r, spec, conds, arena, err));
-    if (lines_star(spec) && !r->found)
+    if (tsd_lines_star(spec) && !r->found)
         return ts_error_set(err, TS_ENOTFOUND, "No metric matches '%.*s'", TS_SHOWN(spec->metric, 100));
     return tsd_lines__flush(r, 1, err);
 }

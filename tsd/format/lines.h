@@ -12,6 +12,8 @@
 #ifndef TSD_FORMAT_LINES_H
 #define TSD_FORMAT_LINES_H
 
+#include <string.h>
+
 #include "query/query.h"
 #include "storage/store.h"
 
@@ -23,6 +25,12 @@ struct tsd_lines_spec {
     size_t n_tags;                   /* of tags */
     int64_t from_ms, to_ms;          /* both inclusive */
 };
+
+/** The first star of a metric that is a pattern; NULL: the name of one metric, or none. */
+static inline const char *tsd_lines_star(const struct tsd_lines_spec *spec)
+{
+    return spec->metric.n ? memchr(spec->metric.p, '*', spec->metric.n) : NULL;
+}
 
 /* Takes text; < 0 ends the export. Borrowed until return. */
 typedef int (*tsd_lines_fn)(void *arg, struct ts_slice text, struct ts_error *err);

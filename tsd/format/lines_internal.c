@@ -235,8 +235,7 @@ int tsd_lines__internal(struct tsd_lines_run *r, const struct tsd_lines_spec *sp
     struct ts_slice done = {NULL, 0}; /* metric whose histograms are written: its buckets stand together */
     size_t n;
     int rc = 0;
-    bool pattern = spec->metric.n && memchr(spec->metric.p, '*', spec->metric.n);
-    qry_internal_list(r->cat, pattern ? TS_SLICE_LIT("") : spec->metric, arena, &list, &n);
+    qry_internal_list(r->cat, tsd_lines_star(spec) ? TS_SLICE_LIT("") : spec->metric, arena, &list, &n);
     for (size_t i = 0; i < n && rc == 0; i++) {
         const struct sto_internal *h = &list[i].parts;
         if (!tsd_lines__wanted(r, spec, h->metric))

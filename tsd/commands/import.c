@@ -369,10 +369,9 @@ int tsd_import_run(const struct tsd_args *args)
     if (tsd_client_or_data(args) != TSD_EXIT_OK || tsd_import_listed(&im) != TSD_EXIT_OK)
         return TSD_EXIT_USAGE;
     struct tsd_import_format format;
-    uint64_t memory;
     if (tsd_args_has(args, "bulk-memory") && !tsd_args_has(args, "bulk"))
         return tsd_usage(args, "--bulk-memory goes with --bulk");
-    if (tsd_bulk_memory(args, &memory) != TSD_EXIT_OK)
+    if (tsd_bulk_memory(args, &im.bulk_memory_bytes) != TSD_EXIT_OK)
         return TSD_EXIT_USAGE;
     im.points_to = tsd_args_has(args, "dry-run") ? &tsd_import_dry
                    : tsd_args_has(args, "bulk")  ? &tsd_import_bulk

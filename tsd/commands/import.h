@@ -31,10 +31,11 @@ struct tsd_import {
     uint64_t n_points;           /* taken */
     bool replaced;               /* they replaced n_replaced points */
     uint64_t n_replaced;
-    uint64_t n_bad;          /* lines refused */
-    uint64_t n_bad_files;    /* files that could not be read to their end */
-    uint64_t max_listed;     /* bad lines that are printed */
-    const char *host, *port; /* of the daemon; NULL = from tsd_client_where */
+    uint64_t n_bad;             /* lines refused */
+    uint64_t n_bad_files;       /* files that could not be read to their end */
+    uint64_t max_listed;        /* bad lines that are printed */
+    uint64_t bulk_memory_bytes; /* for sorting, by tsd_bulk_memory */
+    const char *host, *port;    /* of the daemon; NULL = from tsd_client_where */
     const struct tsd_import_to
         *points_to; /* for sinks that turn lines into points: their destination; else NULL */
     struct tsd_import_format *format; /* for tsd_import_format */

@@ -539,10 +539,9 @@ static int bulk_open_folder(struct bulk_sink *s, uint64_t memory, struct ts_erro
 
 static int bulk_begin(struct bulk_sink *s, struct ts_error *err)
 {
-    uint64_t memory = 0;
+    uint64_t memory = s->im->bulk_memory_bytes;
     unsigned n = ts_pool_cores(BULK_THREADS);
-    (void)tsd_bulk_memory(s->im->args, &memory); /* a wrong one is refused before */
-    TS_TRY(tsd_zone_begin(s->im->args, err));    /* of put lines, as where the daemon reads them */
+    TS_TRY(tsd_zone_begin(s->im->args, err)); /* of put lines, as where the daemon reads them */
     TS_TRY(tsd_bulk_identify(s->im->args, s->store.id, &s->left.command, err));
     TS_TRY(tsd_bulk_store_open(&s->store, TSD_LOCAL_CREATE, err));
     TS_TRY(tsd_bulk_store_begin(&s->store, &s->place, err));

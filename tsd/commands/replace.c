@@ -60,14 +60,13 @@ int tsd_replace_run(const struct tsd_args *args)
     static const char *const needed[] = {"series", "from", "to"};
     struct tsd_import im = {.args = args};
     struct tsd_import_format format;
-    uint64_t memory;
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         if (!tsd_args_has(args, needed[i]))
             return tsd_usage(args, "say what is replaced: --series METRIC{FILTERS} --from TIME --to TIME");
     if (args->n_words == 0)
         return tsd_usage(args, "name the files with the new points; - is standard input");
     if (replace_check(args) != TSD_EXIT_OK || tsd_import_listed(&im) != TSD_EXIT_OK ||
-        tsd_bulk_memory(args, &memory) != TSD_EXIT_OK)
+        tsd_bulk_memory(args, &im.bulk_memory_bytes) != TSD_EXIT_OK)
         return TSD_EXIT_USAGE;
     im.points_to = tsd_args_has(args, "dry-run") ? &tsd_import_dry : &tsd_import_bulk;
     im.format = &format;

@@ -146,6 +146,16 @@ def refused(d):
         c.close()
 
 
+def cut(d):
+    """A client is killed while it sends a line: what has arrived of it must not count, since the whole line is repeated."""
+    name, line = new_id(), "incr! %s 1 cut %d 1 page=abcdefgh\n"
+    line %= (name, T0)
+    for n in range(len(line)):
+        d.talk(line[:n].encode())
+    holds("a line that was cut off adds nothing", sums(d, "cut") == {}, sums(d, "cut"))
+    holds("its repeat is added", d.talk(line.encode() + b"sync\n") == b"ok 1\n" and sums(d, "cut") == {"abcdefgh": 1}, sums(d, "cut"))
+
+
 def stat(d, metric):
     return sum(float(r["value"]) for r in d.api("/api/stats") if r["metric"] == metric)
 
@@ -201,6 +211,7 @@ def life(keys):
         if keys:
             in_hbase(d, keys)
         refused(d)
+        cut(d)
 
 
 main()

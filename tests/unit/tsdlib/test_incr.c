@@ -126,6 +126,19 @@ static void test_incr__bad_lines_name_the_command(void **state)
     assert_string_equal(t_points(&t), "");
 }
 
+/* A killed client may have sent the beginning of a line: a put counts, as in OpenTSDB's protocol, an increment does not. */
+static void test_incr__a_last_line_that_is_cut_adds_nothing(void **state)
+{
+    (void)state;
+    static const char said[] =
+        "incr: the line has no line feed, so its end may be missing: nothing was added, repeat it\n";
+    assert_string_equal(t_send(&t, "incr m 1500000000 1 a=bc\nincr m 1500000000 1 a=b"), said);
+    assert_string_equal(t_send(&t, "INCR m 1500000000 1 a=b"), said);
+    assert_string_equal(t_send(&t, "incr m 1500000000 1 a=bc\n"), "");
+    assert_string_equal(t_send(&t, "put m 1500000000 5 a=b"), "");
+    assert_string_equal(t_points(&t), "m 1500000000 2 a=bc\nm 1500000000 5 a=b\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +148,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_incr__resolutions_follow_the_metric, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_incr__rules_that_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_incr__bad_lines_name_the_command, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_incr__a_last_line_that_is_cut_adds_nothing, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

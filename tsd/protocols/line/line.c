@@ -84,8 +84,23 @@ static enum tsd_line_end line_incr(struct tsd_line *l, struct ts_slice line)
     return how;
 }
 
+/* An increment that lacks its end would count for other tags, and once more when it is repeated. Is this one
+ * refused? */
+static bool line_incr_cut(struct tsd_line *l, const char *word)
+{
+    if (!l->cut)
+        return false;
+    l->in->n_refused[TSD_REF_ILLEGAL]++;
+    tsd_line_say(
+        l, word, "",
+        TS_SLICE_LIT("the line has no line feed, so its end may be missing: nothing was added, repeat it"));
+    return true;
+}
+
 enum tsd_line_end tsd_cmd_incr(struct tsd_line *l, struct ts_slice rest)
 {
+    if (line_incr_cut(l, "incr: "))
+        return TSD_LINE_MORE;
     return tsd_line_taken(l, "incr: ", tsd_incr_line(l->in, &l->chain, rest, l->asker));
 }
 
@@ -97,6 +112,8 @@ enum tsd_line_end tsd_cmd_once(struct tsd_line *l, struct ts_slice rest)
         tsd_line_say(l, "incr!: ", "", TS_SLICE_LIT("ids need a connection to a daemon"));
         return TSD_LINE_MORE;
     }
+    if (line_incr_cut(l, "incr!: "))
+        return TSD_LINE_MORE;
     int rc = tsd_once_line(l->in, &l->chain, rest, l->asker, l->once, &seq);
     (void)snprintf(word, sizeof word, seq ? "incr! %llu: " : "incr!: ", (unsigned long long)seq);
     return tsd_line_taken(l, word, rc);
@@ -164,6 +181,7 @@ enum tsd_line_end tsd_line_input(struct tsd_line *l, const char *p, const char *
             break;
         }
         const char *stop = feed ? feed : end;
+        l->cut = !feed;
         if ((size_t)(stop - p) > l->line_max_bytes + 1 ||
             ((size_t)(stop - p) == l->line_max_bytes + 1 && stop[-1] != '\r'))
             line_too_long(l, p);

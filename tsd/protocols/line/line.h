@@ -52,6 +52,7 @@ struct tsd_line {
     unsigned work,
         max_work;  /* work done since the caller set it to 0; work after which to yield, 0 = never */
     bool skipping; /* the rest of a line that is too long is being skipped */
+    bool cut;      /* the line at work has no line feed, since the input has ended: it may lack its end */
     const struct tsd_identity *who; /* the client; NULL: it has all permissions */
 };
 
@@ -70,7 +71,7 @@ enum tsd_line_end {
 };
 
 /** Handle the lines in [p, end). TSD_INPUT_PAD bytes beyond end must be readable.
- * @param eof       the input ends: a last line without line feed is handled too
+ * @param eof       the input ends: a last line without line feed is handled too, except increments
  * @param out_rest  [out] first byte not used
  */
 enum tsd_line_end tsd_line_input(struct tsd_line *l, const char *p, const char *end, bool eof,

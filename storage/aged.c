@@ -263,12 +263,13 @@ void sto_aged_let(struct sto_store *st)
     pthread_mutex_unlock(&st->age.marks_mu);
 }
 
-int64_t sto_aged_mark_ms(struct sto_store *st, uint32_t series)
+int64_t sto_aged_first_ms(struct sto_store *st, uint32_t series)
 {
     struct sto_keep *k = sto_retain_keep(st);
-    int64_t ms = sto_keep_aged_to_ms(k, series);
+    int64_t mark_ms = sto_keep_aged_to_ms(k, series),
+            ms = sto_keep_days_from_ms(k, series, sto_retain_now_ms(st));
     sto_keep_unref(k);
-    return ms;
+    return ms > mark_ms ? ms : mark_ms;
 }
 
 bool sto_snap_ages(const struct sto_snap *snap)

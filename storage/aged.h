@@ -92,8 +92,8 @@ struct sto_aged_bounds {
  * afterwards. Blocks while marks are written, or bulk files are listed. */
 void sto_aged_hold(struct sto_store *st);
 void sto_aged_let(struct sto_store *st);
-/** The time before which a series has summaries in place of points now, ms; STO_MIN_TS_MS: there is none. */
-int64_t sto_aged_mark_ms(struct sto_store *st, uint32_t series);
+/** The time before which points of a series are of no use now, ms: it has summaries in place of them, or they have expired and leave none; STO_MIN_TS_MS: there is none. */
+int64_t sto_aged_first_ms(struct sto_store *st, uint32_t series);
 /** Has any series of the snapshot hours that are answered as a whole after their points have expired? O(1). */
 bool sto_snap_ages(const struct sto_snap *snap);
 /** The bounds of a series. */

@@ -239,6 +239,24 @@ def refused():
         check("too many series" in p.stdout and "500 lines were refused" in p.stdout and len(export(d)) == 500, p.stdout)
 
 
+def expired():
+    """What has expired and leaves no summaries is refused and counted, as live puts of it are; where hours are kept longer, it becomes hours."""
+    now = int(time.time())
+    with Daemon() as d:
+        d.run("retention", "add", "old.*", "points=30d", "--port", str(d.port))
+        d.run("retention", "add", "aged.*", "points=30d", "hours=2y", "--port", str(d.port))
+        f = write("expired", ["put %s.x %d 1 host=a\n" % (m, now - days * 86400 + i) for m in ("old", "aged", "free") for days in (1000, 40, 1) for i in range(10)])
+        p = bulk(d, [f], check_code=1)
+        check("old.x host=a: points before " in p.stdout and "aged.x host=a: points before " in p.stdout and "have expired: they are refused" in p.stdout, p.stdout)
+        check("30 lines were refused" in p.stdout and "free.x" not in p.stdout, p.stdout)
+        left = [line.split()[0] for line in export(d)]
+        check([left.count(m) for m in ("old.x", "aged.x", "free.x")] == [10, 10, 30], str(left))
+        rows = d.api("/api/query?start=2y-ago&m=sum:1d-count:aged.x")
+        check(sum(sum(r["dps"].values()) for r in rows) == 20, str(rows))
+        again = write("again", ["put old.x %d 1 host=a\n" % (now - 40 * 86400)])
+        check(bulk(d, [again], check_code=1).returncode == 1 and len(export(d)) == 50, "nothing that has expired is stored")
+
+
 def manage(d, *words, code=0):
     p = subprocess.run([binary(), "import", "--bulk", *words, "--port", str(d.port)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                        timeout=60, check=False)
@@ -314,7 +332,7 @@ def says_what_is_left():
         check(len(export(d)) == 150000 // PART, "all of the changed file")
 
 
-CASES = (same_as_live, formats_and_folder, none_or_all, killed, continues, says_what_is_left, given_up, refused)
+CASES = (same_as_live, formats_and_folder, none_or_all, killed, continues, says_what_is_left, given_up, refused, expired)
 for case in CASES:
     if len(sys.argv) < 2 or case.__name__ in sys.argv[1:]:
         case()

@@ -33,10 +33,10 @@
 #define BULK_SHOW_NS     200000000
 #define BULK_TOUCH_NS    5000000000 /* the folder is used so often, so that it does not expire */
 
-/* Which hours of a series the store takes. */
+/* Which points of a series the store takes. */
 struct bulk_first {
-    int32_t hour; /* the first one; before it there are summaries in place of points */
-    bool told;    /* a point before it was refused, which was said */
+    int64_t ms; /* the first time; what is before it has expired */
+    bool told;  /* a point before it was refused, which was said */
 };
 
 struct bulk_sink {
@@ -57,7 +57,7 @@ struct bulk_sink {
     struct sto_bulk_id *ids;        /* by number of the series in cat; owned */
     struct bulk_first *first;       /* the same; owned */
     size_t n_ids, n_refused;        /* length; refused series among them */
-    bool some_expired;              /* the store refuses hours of some series */
+    bool some_expired;              /* the store refuses points of some series because of their time */
     size_t n_told;                  /* series of which points were refused because of their time */
     struct ts_buf names, answer;    /* of a request */
     size_t file, resume_file;       /* at hand; where the runs of before end: */
@@ -114,7 +114,7 @@ static int bulk_take_answer(struct bulk_sink *s, size_t first, size_t end, struc
         const struct sto_series *series = sto_series_get(s->cat, (uint32_t)id);
         int64_t metric, number, first_ms = STO_MIN_TS_MS;
         s->ids[id] = (struct sto_bulk_id){0};
-        s->first[id] = (struct bulk_first){.hour = INT32_MIN};
+        s->first[id] = (struct bulk_first){.ms = STO_MIN_TS_MS};
         if (!series)
             continue;
         struct ts_slice line = ts_slice_cut(&rest, '\n');
@@ -131,7 +131,7 @@ static int bulk_take_answer(struct bulk_sink *s, size_t first, size_t end, struc
                    first_ms <= STO_MAX_TS_MS && metric > 0 && metric <= UINT32_MAX && number >= 0 &&
                    number < UINT32_MAX) {
             s->ids[id] = (struct sto_bulk_id){(uint32_t)metric, (uint32_t)number};
-            s->first[id].hour = sto_hour(first_ms);
+            s->first[id].ms = first_ms;
             s->some_expired |= first_ms > STO_MIN_TS_MS;
         } else {
             return ts_error_set(err, TS_EPARSE, "the daemon's answer about names makes no sense");
@@ -201,20 +201,20 @@ static void bulk_tell_first(struct bulk_sink *s, uint32_t series, struct bulk_fi
     if (s->n_told++ >= s->im->max_listed)
         return;
     ts_buf_init(&time, 0);
-    ts_time_print(NULL, first->hour * TS_HOUR_MS, false, &time);
+    ts_time_print(NULL, first->ms, false, &time);
     tsd_progress_clear(&s->im->bar);
-    tsd_say("%.*s: points before %.*s have expired, and summaries are in their place: they are refused",
+    tsd_say("%.*s: points before %.*s have expired: they are refused",
             TS_SHOWN(sto_series_text(sto_series_get(s->cat, series)), 200), (int)time.n, time.p);
     ts_buf_release(&time);
 }
 
-/* Leave out the points of hours that have summaries. Returns how many. */
-static uint64_t bulk_drop_summarised(struct bulk_sink *s, struct sto_bulk_chunk *c)
+/* Leave out the points that have expired. Returns how many. */
+static uint64_t bulk_drop_expired(struct bulk_sink *s, struct sto_bulk_chunk *c)
 {
     size_t kept = 0;
     for (size_t i = 0; i < c->n; i++) {
         struct bulk_first *first = &s->first[c->points[i].series];
-        if (c->points[i].hour >= first->hour)
+        if (c->points[i].hour * TS_HOUR_MS + sto_meta_off(c->points[i].meta) >= first->ms)
             c->points[kept++] = c->points[i];
         else if (!first->told)
             bulk_tell_first(s, c->points[i].series, first);
@@ -224,17 +224,16 @@ static uint64_t bulk_drop_summarised(struct bulk_sink *s, struct sto_bulk_chunk 
     return n;
 }
 
-/* Points of refused series, and of hours that have summaries, are no points, but refused lines. */
+/* Points of refused series, and those that have expired, are no points, but refused lines. */
 static void bulk_count_refused(struct bulk_sink *s)
 {
     uint64_t n_expired = 0, n = 0;
     for (size_t c = 0; c < s->n_chunks; c++) {
-        n_expired += s->some_expired ? bulk_drop_summarised(s, &s->chunks[c]) : 0;
+        n_expired += s->some_expired ? bulk_drop_expired(s, &s->chunks[c]) : 0;
         for (size_t i = 0; s->n_refused && i < s->chunks[c].n; i++)
             n += s->ids[s->chunks[c].points[i].series].metric == 0;
     }
-    tsd_import_refused(s->im, n_expired,
-                       TS_SLICE_LIT("points have expired, and summaries are in their place"));
+    tsd_import_refused(s->im, n_expired, TS_SLICE_LIT("points have expired"));
     tsd_import_refused(s->im, n, TS_SLICE_LIT("their series is not stored"));
     n += n_expired;
     s->im->n_points -= n;

@@ -106,7 +106,7 @@ static int one(struct names *n, struct ts_slice line, const struct sto_series **
 
 static void answer(struct sto_store *st, const struct sto_series *s, struct ts_buf *out)
 {
-    int64_t from_ms = sto_aged_mark_ms(st, s->id);
+    int64_t from_ms = sto_aged_first_ms(st, s->id);
     ts_buf_printf(out, "%" PRIu32 " %" PRIu32, s->metric, s->id);
     if (from_ms > STO_MIN_TS_MS)
         ts_buf_printf(out, " %" PRId64, from_ms);

@@ -2,7 +2,7 @@
  * bulknames.h - numbers of series for a bulk load: names in batches.
  *
  *   in    METRIC k=v k=v          a line for each series, as sto_series_text gives it; internal metrics too
- *   out   METRIC-ID NUMBER        a line for each line; if points before TIME-MS have expired, and have summaries in their place:
+ *   out   METRIC-ID NUMBER        a line for each line; if points before TIME-MS have expired, and leave no summaries or have them in their place:
  *         METRIC-ID NUMBER TIME-MS  or
  *         ! class: reason
  *

@@ -325,6 +325,16 @@ def says_what_is_left():
         out = interrupted(p)
         kept = re.search(r"nothing is stored yet; ([0-9,]+) points are sorted in (\S+): the same command continues", out)
         check(kept and staging(d) == [kept[2]], "a file: " + out)
+        with open(kept[2] + "/STATE", "r+b") as f:
+            state = f.read()
+            f.seek(0)
+            f.write(b"x")
+            f.flush()
+            p = bulk(d, [big], check_code=3)
+            f.seek(0)
+            f.write(state)
+        hint = "tsd import --bulk --cancel %s removes the damaged folder" % os.path.basename(kept[2])
+        check("STATE is damaged" in p.stdout and hint in p.stdout, "a damaged folder: " + p.stdout)
         os.truncate(big, sum(map(len, lines)))
         p = bulk(d, [big], check_code=0)
         check("has left" in p.stdout and kept[2] in p.stdout and "tsd import --bulk --cancel " + os.path.basename(kept[2]) in p.stdout and "continuing" not in

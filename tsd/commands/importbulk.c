@@ -449,6 +449,7 @@ static void bulk_failed(void *sink, struct ts_error *err)
     struct bulk_sink *s = sink;
     if (!s->done && !s->gone.code && (err->code == TS_ECANCELLED || err->code == TS_ENOSPC))
         tsd_bulk_explain_end(&s->store, &s->left, err);
+    tsd_bulk_explain_damage(&s->store, err);
 }
 
 /* --- opening and closing --- */
@@ -580,6 +581,7 @@ static int bulk_open(struct tsd_import *im, void **out_sink, struct ts_error *er
     ts_buf_init(&s->answer, (size_t)256 << 20);
     int rc = bulk_begin(s, err);
     if (rc < 0) {
+        tsd_bulk_explain_damage(&s->store, err);
         (void)bulk_close(s, NULL);
         return rc;
     }

@@ -151,6 +151,8 @@ struct tsd_bulk_left {
 
 /** Say what is kept after err, and how to go on; remove the folder after Ctrl-C if nothing in it can be used again. */
 void tsd_bulk_explain_end(struct tsd_bulk_store *s, const struct tsd_bulk_left *left, struct ts_error *err);
+/** Say how to begin again, if err is that a file of the bulk load is damaged: no repeat would get past it. */
+void tsd_bulk_explain_damage(const struct tsd_bulk_store *s, const struct ts_error *err);
 /** Say that there are folders of the same command whose files have changed since, and how to remove them. */
 void tsd_bulk_tell_others(struct tsd_bulk_store *s, const struct tsd_bulk_left *left);
 

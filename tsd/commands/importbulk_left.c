@@ -34,6 +34,14 @@ void tsd_bulk_explain_end(struct tsd_bulk_store *s, const struct tsd_bulk_left *
             keeps ? "continues" : "begins again", left->command ? "" : ", with an input that has all points");
 }
 
+void tsd_bulk_explain_damage(const struct tsd_bulk_store *s, const struct ts_error *err)
+{
+    if (err->code == TS_ECORRUPT)
+        tsd_say(
+            "tsd import --bulk --cancel %s removes the damaged folder, then the same command begins again",
+            s->id);
+}
+
 /* Has a folder what the same command has sorted? */
 static bool is_of_command(const char *dir, uint64_t command)
 {

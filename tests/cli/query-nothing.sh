@@ -6,6 +6,9 @@ web.hits 1793664000 3 domain=c.org
 EOF
 start data
 tsd import --port $port hits.txt
+# a key of --by may be the beginning of more names than one answer has
+awk 'BEGIN { for (i = 0; i < 1251; i++) { printf "many 1793491200 1"; for (k = 0; k < 8; k++) printf " hst%d=v", 8 * i + k; print "" } }' >many.txt
+tsd import --port $port many.txt
 all() {
     q 2025/11/01 2025/11/03 sum web.hits
     q 2026/11/05 2026/11/06 sum web.hits --by day

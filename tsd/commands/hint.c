@@ -17,7 +17,6 @@
 
 #define HINT_MAX_BYTES  ((size_t)4 << 20) /* of newest points: a metric with more series gets no hint */
 #define HINT_MAX_VALUES 8                 /* listed */
-#define HINT_MAX_NAMES  10000             /* with the beginning of a name: beyond it nothing is known */
 
 /* A request to a folder. */
 struct hint_query {
@@ -217,6 +216,7 @@ void tsd_hint_empty(struct tsd_answer *a, const struct qry_spec *spec)
 
 enum hint_name { HINT_UNKNOWN, HINT_KNOWN, HINT_UNSURE };
 
+/* The name itself is the first one of those that begin with it. */
 static enum hint_name remote_name(struct tsd_answer *a, const char *type, struct ts_slice name)
 {
     struct ts_buf path, text;
@@ -224,14 +224,13 @@ static enum hint_name remote_name(struct tsd_answer *a, const char *type, struct
     enum hint_name is = HINT_UNKNOWN;
     ts_buf_init(&path, 0);
     ts_buf_init(&text, HINT_MAX_BYTES);
-    ts_buf_printf(&path, "/api/suggest?type=%s&max=%d&q=", type, HINT_MAX_NAMES);
+    ts_buf_printf(&path, "/api/suggest?type=%s&max=1&q=", type);
     ts_buf_uri(&path, name);
     if (tsd_answer_remote(a, "GET", ts_buf_get(&path), &text, NULL) < 0 ||
-        ts_json_load(ts_buf_get(&text), &names, NULL) < 0 || json_array_size(names) >= HINT_MAX_NAMES)
+        ts_json_load(ts_buf_get(&text), &names, NULL) < 0)
         is = HINT_UNSURE;
-    for (size_t i = 0; is == HINT_UNKNOWN && i < json_array_size(names); i++)
-        if (ts_slice_is(name, json_string_value(json_array_get(names, i))))
-            is = HINT_KNOWN;
+    else if (json_array_size(names) && ts_slice_is(name, json_string_value(json_array_get(names, 0))))
+        is = HINT_KNOWN;
     json_decref(names);
     ts_buf_release(&text);
     ts_buf_release(&path);

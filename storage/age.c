@@ -145,7 +145,7 @@ static int add_rule(struct pass *p, size_t rule, roaring_bitmap_t *series, struc
     int64_t to_ms = p->before_ms < STO_MIN_TS_MS + keep_ms
                         ? STO_MIN_TS_MS
                         : ts_floor_div(p->before_ms - keep_ms, step_ms) * step_ms;
-    if (days && p->st->opts.no_days)
+    if (days && !p->st->opts.knows_zone)
         return 0;
     if (days && to_ms > STO_MIN_TS_MS)
         to_ms = sto_age_days_floor(to_ms);

@@ -13,7 +13,7 @@
  * in a new snapshot, rows. If it finds no rows, they were written after that, and the pass sees the delete when they have been (then it sets no mark for that
  * series, and another one follows).
  *
- * Days are those of the daemon's zone, and stay what they are. A store that is opened without it (opts.no_days) makes hours alone; those that have expired wait for the daemon.
+ * Days are those of the daemon's zone, and stay what they are. A store whose opener does not know that zone (opts.knows_zone) makes hours alone; those that have expired wait for the daemon.
  *
  * A series keeps its mark when rules change. Nothing before it is a point again. If its mark was lost (age_marks.h), points of hours before it may have been
  * removed: then a row stays as it is where the points that are left are not more than it knows. Of a series of hours, days up to the last one that knows more than the hours

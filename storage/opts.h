@@ -23,7 +23,7 @@ struct sto_opts {
     bool create;            /* create the folder and the store if they are missing */
     bool read_only;         /* write nothing; the log is replayed into memory */
     bool own_threads;       /* the store runs the writers itself */
-    bool no_days;           /* hours do not become days (storage/age.h) */
+    bool knows_zone;        /* ts_tz_default is the zone of the days: hours may become days (storage/age.h) */
     unsigned n_writers;     /* number of writers, one for each worker; 0 = 1 */
     unsigned n_shards;      /* shards of a new store; a power of two; 0 = 16 */
     enum sto_sync wal_sync;

@@ -180,6 +180,7 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
     sto_opts_from_conf(&opts, conf);
     opts.dir = d->set.data;
     opts.create = true;
+    opts.knows_zone = true; /* it is the key timezone */
     opts.n_writers = d->set.n_workers;
     if (!opts.memstore_bytes)
         opts.memstore_bytes = tsd_memory_memstore_bytes(&d->set);

@@ -58,6 +58,7 @@ static void open_store(const char *dir)
                             .create = true,
                             .no_background = true,
                             .pumped = true,
+                            .knows_zone = true,
                             .wal_sync = STO_SYNC_NONE,
                             .memstore_bytes = MEMSTORE};
     check(sto_open(&opts, &st, &err), &err);

@@ -39,6 +39,7 @@ void sim_configure(struct sim *s)
         .no_background = true,
         .pumped = true,
         .survive_sync_errors = true,
+        .knows_zone = true,
         .n_shards = 1u << sim_rnd(s, 5),
     };
     if (sim_chance(s, 35))

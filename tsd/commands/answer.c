@@ -238,7 +238,6 @@ int tsd_local_open_dir(const struct tsd_args *args, const char *dir, enum tsd_lo
         opts.create = how == TSD_LOCAL_CREATE;
         opts.read_only = how == TSD_LOCAL_READ;
         opts.own_threads = true;
-        opts.no_days = true; /* the daemon's key timezone need not be known here */
         rc = sto_open(&opts, out_store, err);
     }
     if (rc == 0 && rules) {

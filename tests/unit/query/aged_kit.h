@@ -25,7 +25,7 @@ struct world {
     uint64_t max_series;         /* sto_opts.max_series */
     uint64_t merge_bytes;        /* sto_opts.merge_memory_bytes */
     size_t memstore_bytes;       /* sto_opts.memstore_bytes; 0 = that of the kit */
-    bool no_days;                /* sto_opts.no_days */
+    bool is_command;             /* its opener does not know the zone */
     unsigned n_series;           /* of SERIES */
     uint64_t rnd;
 };
@@ -37,7 +37,7 @@ static inline struct sto_store *open_aged(struct world *w, struct t_faultfs *f)
     opts.pumped = true;
     opts.age_pass_rows = w->pass_rows;
     opts.merge_memory_bytes = w->merge_bytes;
-    opts.no_days = w->no_days;
+    opts.knows_zone = !w->is_command;
     opts.memstore_bytes = w->memstore_bytes ? w->memstore_bytes : opts.memstore_bytes;
     opts.max_series = w->max_series ? w->max_series : opts.max_series;
     return kit_open(&opts);

@@ -55,6 +55,7 @@ static inline void open_store(void)
 {
     struct ts_error err = {0};
     struct sto_opts opts = {.dir = dir,
+                            .knows_zone = true,
                             .create = true,
                             .own_threads = true,
                             .day_rows = 1,

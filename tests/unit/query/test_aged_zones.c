@@ -99,7 +99,7 @@ static void test_aged_zones__commands_make_no_days(void **state)
     fill(&w);
     kit_close(w.st);
     in_zone("UTC");
-    w.no_days = true;
+    w.is_command = true;
     w.st = open_aged(&w, w.f);
     pumps(&w, 6);
     assert_true(stat_of(w.st, "aged.hours") > 0);
@@ -107,7 +107,7 @@ static void test_aged_zones__commands_make_no_days(void **state)
     check_all(&w, "a command");
     kit_close(w.st);
     in_zone("Asia/Tokyo");
-    w.no_days = false;
+    w.is_command = false;
     w.st = open_aged(&w, w.f);
     pumps(&w, 4);
     assert_true(stat_of(w.st, "aged.days") > 0);

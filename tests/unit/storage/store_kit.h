@@ -184,7 +184,8 @@ static inline void kit_expect_all(struct sto_store *st, const struct diary *d, c
 #define KIT_OPTS(f, writers)                                                                                 \
     {                                                                                                        \
         .fs = t_faultfs_fs(f), .dir = "/db", .create = true, .own_threads = true, .no_background = true,     \
-        .survive_sync_errors = true, .n_writers = (writers), .wal_sync_interval_ms = 60000                   \
+        .survive_sync_errors = true, .knows_zone = true, .n_writers = (writers),                             \
+        .wal_sync_interval_ms = 60000                                                                        \
     }
 
 static inline struct sto_store *kit_open(const struct sto_opts *opts)

@@ -72,6 +72,7 @@ static inline void t_daemon_open_as(struct t_daemon *t, const char *const *keys,
     opts.survive_sync_errors = fs != NULL;
     opts.dir = fs ? "/db" : t->dir;
     opts.create = true;
+    opts.knows_zone = true;
     opts.no_background = !background;
     opts.n_writers = 1;
     if (rc == 0)

@@ -11,6 +11,7 @@
 #include "tsd/commands/cmd.h"
 #include "base/lineread.h"
 #include "tsd/commands/progress.h"
+#include "tsd/inputs/import_line.h"
 
 #define TSD_IMPORT_REASONS 16u /* reasons of refusals that are counted apart */
 
@@ -132,13 +133,5 @@ void tsd_import_show(struct tsd_import *im);
     {                                                                                                        \
         .name = "max-errors", .arg = "N", .help = "Most bad lines to list; all are counted. Default 20."     \
     }
-
-/* Kinds of lines. */
-enum tsd_import_kind { TSD_IMPORT_NOTHING, TSD_IMPORT_POINT, TSD_IMPORT_ROLLUP, TSD_IMPORT_HISTOGRAM };
-/** First word of such lines in the line protocol, with a blank behind. */
-const char *tsd_import_word(enum tsd_import_kind kind);
-/** What a line is; *out_rest: without its end and its first word put, rollup or histogram. Blanks and # are
- * nothing. A metric may be called rollup or histogram: what follows the name of a point is a time. */
-enum tsd_import_kind tsd_import_line(struct ts_slice line, struct ts_slice *out_rest);
 
 #endif

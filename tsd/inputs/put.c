@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/cut.h"
 #include "base/text.h"
+#include "tsd/inputs/import_line.h"
 
 /* "put ...", "rollup ...", "histogram ..." or four words of which the last holds a tag and the first holds neither ',' nor '{'. */
 bool tsd_put_guess(struct ts_slice lines)
@@ -27,22 +28,11 @@ bool tsd_put_guess(struct ts_slice lines)
            !memchr(metric.p, ',', metric.n) && !memchr(metric.p, '{', metric.n);
 }
 
-/* The time of a line: the second word of a point and of a histogram, the third one of a rollup. */
-static struct ts_slice put_time(struct ts_slice line)
-{
-    bool rollup = ts_slice_begins_nocase(line, "rollup ");
-    if (rollup || ts_slice_begins_nocase(line, "put ") || ts_slice_begins_nocase(line, "histogram "))
-        (void)ts_slice_cut(&line, ' ');
-    for (unsigned i = 0; i < 1u + rollup; i++)
-        (void)ts_slice_cut(&line, ' ');
-    return ts_slice_cut(&line, ' ');
-}
-
 /* The line with the zone of --tz, as UTC, where its time names none. */
 static int put_zoned(struct tsd_input_run *run, struct ts_slice line, struct ts_error *err)
 {
     const struct tsd_input_opts *opts = run->opts;
-    struct ts_slice word = put_time(line);
+    struct ts_slice word = tsd_import_time(line);
     int64_t ms;
     bool local = word.n > 11 && word.p[4] == '-' && word.p[10] == 'T';
     for (size_t i = 11; i < word.n && local; i++)

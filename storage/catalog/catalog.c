@@ -346,6 +346,13 @@ int sto_catalog_close(struct sto_catalog *cat, struct ts_error *err)
     return rc < 0 ? rc : rc_close;
 }
 
+void sto_catalog_discard(struct sto_catalog *cat)
+{
+    if (cat)
+        cat->read_only = true;
+    (void)sto_catalog_close(cat, NULL);
+}
+
 uint64_t sto_catalog_generation(const struct sto_catalog *cat)
 {
     return atomic_load_explicit(&cat->generation, memory_order_acquire); /* partner: sto_catalog__renamed */

@@ -69,6 +69,8 @@ int sto_catalog_open(const struct ts_fs *fs, const struct sto_catalog_opts *opts
 /** Write and sync what is new, and close; a log that has grown is rewritten. All series and names are freed,
  * also on error, so no other call may be running. NULL is ignored. */
 int sto_catalog_close(struct sto_catalog *cat, struct ts_error *err);
+/** The same for one whose files are not needed any more: nothing is written. */
+void sto_catalog_discard(struct sto_catalog *cat);
 /** Number of records that a lenient opening ignored. */
 uint64_t sto_catalog_left_out(const struct sto_catalog *cat);
 /** Write everything created so far to the log, and sync it if sync is set. Rewrites the log as a checkpoint

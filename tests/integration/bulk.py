@@ -125,6 +125,8 @@ def formats_and_folder():
         bulk(d, [csv], *args, check_code=0)
         want = export(d)
         check(len(want) > 4000, "csv: %d" % len(want))
+        p = bulk(d, [write("names", ["put m.names %d 1 host=%s%d\n" % (T0, "x" * 400, i) for i in range(20000)])], check_code=0)
+        check(" warn " not in p.stdout, "8 MB of names: " + p.stdout)
         p = bulk(d, [csv], *args, "--dry-run", check_code=0)
         check("this was a dry run" in p.stdout and not staging(d), p.stdout)
     folder = path("folder")

@@ -463,7 +463,7 @@ static void bulk_drop_names(struct bulk_sink *s)
     if (!s->names_dir)
         return;
     tsd_bulk_parsers_release(&s->parsers);
-    (void)sto_catalog_close(s->cat, NULL);
+    sto_catalog_discard(s->cat); /* the daemon may have removed its folder */
     s->cat = NULL;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char *path = ts_fs_join(s->names_dir, files[i]);

@@ -172,6 +172,20 @@ static void test_once__what_is_forgotten_makes_room(void **state)
     sto_once_free(t);
 }
 
+/* Where shards become one, a stream of which one of them has refused the first sequence of an id does not go on with a later one. */
+static void test_once__a_refused_stream_stays_refused_when_tables_are_joined(void **state)
+{
+    (void)state;
+    struct sto_once *full = make(1, NULL), *t = make(2, NULL);
+    assert_int_equal(look(full, &A, 1, 1), STO_ONCE_NEW);
+    assert_int_equal(look(full, &B, 1, 5), STO_ONCE_FULL);
+    assert_int_equal(sto_once_join(t, full), 0);
+    assert_int_equal(look(t, &B, 2, 5), STO_ONCE_FULL);
+    assert_int_equal(look(t, &B, 1, 6), STO_ONCE_NEW);
+    sto_once_free(full);
+    sto_once_free(t);
+}
+
 /* Ids of days to come arrive while the clock is ahead. They are forgotten like all others, and those that clients make until
  * then are not. */
 static void test_once__a_clock_that_was_ahead_forgets_nothing_to_come(void **state)
@@ -560,6 +574,7 @@ int main(void)
         cmocka_unit_test(test_once__after_a_refusal_later_sequences_wait),
         cmocka_unit_test(test_once__old_ids_add_nothing_and_are_forgotten_later),
         cmocka_unit_test(test_once__what_is_forgotten_makes_room),
+        cmocka_unit_test(test_once__a_refused_stream_stays_refused_when_tables_are_joined),
         cmocka_unit_test(test_once__a_clock_that_was_ahead_forgets_nothing_to_come),
         cmocka_unit_test(test_once__a_clock_that_jumped_refuses_no_id),
         cmocka_unit_test(test_once__an_address_takes_no_room_of_others),

@@ -117,6 +117,28 @@ static void test_once_gone__ranges_grow_and_meet(void **state)
 }
 
 /* Whatever is added is there for ever, in few ranges. */
+/* When there is no room for another range, the two nearest ones become one: ids between all others go on being used. */
+static void test_once_gone__the_nearest_ranges_become_one(void **state)
+{
+    (void)state;
+    for (unsigned near = 0; near + 1 < STO_ONCE_GONE; near++) {
+        struct sto_once_gone g = {0};
+        uint64_t at = 1000, begin[STO_ONCE_GONE];
+        for (unsigned i = 0; i < STO_ONCE_GONE; i++) {
+            begin[i] = at;
+            sto_once_gone_add(&g, at, 0);
+            at += i == near ? 50 : 100 + 10 * i;
+        }
+        assert_int_equal(g.n, STO_ONCE_GONE);
+        sto_once_gone_add(&g, at + 1000, 0);
+        assert_int_equal(g.n, STO_ONCE_GONE);
+        for (unsigned i = 0; i + 1 < STO_ONCE_GONE; i++)
+            assert_int_equal(sto_once_gone_has(&g, begin[i] + 1), i == near);
+        assert_true(sto_once_gone_has(&g, begin[STO_ONCE_GONE - 1]) && sto_once_gone_has(&g, at + 1000));
+        assert_false(sto_once_gone_has(&g, at));
+    }
+}
+
 static void test_once_gone__nothing_is_ever_lost(void **state)
 {
     (void)state;
@@ -144,6 +166,7 @@ int main(void)
         cmocka_unit_test(test_once_time__a_clock_that_is_set_right_counts_alone),
         cmocka_unit_test(test_once_time__a_start_is_a_jump),
         cmocka_unit_test(test_once_gone__ranges_grow_and_meet),
+        cmocka_unit_test(test_once_gone__the_nearest_ranges_become_one),
         cmocka_unit_test(test_once_gone__nothing_is_ever_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

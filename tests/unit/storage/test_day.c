@@ -1,5 +1,6 @@
 /*
- * test_day.c - days of zones are those of the calendar, also where the clock changes at midnight or a day is left out.
+ * test_day.c - days of zones are those of the calendar, also where the clock changes at midnight or a day is left out; and what a day
+ * knows of its hours.
  */
 #include "storage/day.h"
 
@@ -55,10 +56,47 @@ static void test_day__is_that_of_the_calendar(void **state)
     check_zone(TS_SLICE_LIT("Asia/Kolkata"), false); /* days begin at half past */
 }
 
+static struct sto_summary hour_of(int64_t first, int64_t last, bool has_sum)
+{
+    return (struct sto_summary){.n = 2,
+                                .first_off = 1000,
+                                .last_off = 2000,
+                                .is_int = true,
+                                .has_sum = has_sum,
+                                .first = {.m = first},
+                                .last = {.m = last},
+                                .min = {.m = first < last ? first : last},
+                                .max = {.m = first > last ? first : last},
+                                .sum = has_sum ? first + last : 0};
+}
+
+/* An hour without a sum takes that of its day, wherever in the day it is; all else is known. */
+static void test_day__an_hour_without_a_sum(void **state)
+{
+    (void)state;
+    for (unsigned without = 0; without <= 3; without++) { /* 3: none is without */
+        struct sto_summary day = {0};
+        for (unsigned h = 0; h < 3; h++) {
+            struct sto_summary hour = hour_of(10 + h, 5 - (int64_t)h, h != without);
+            assert_true(sto_day_add(&day, &hour, h * 3600000));
+        }
+        assert_int_equal(day.has_sum, without == 3);
+        assert_true(day.sum == (without == 3 ? 45 : 0));
+        assert_int_equal(day.n, 6);
+        assert_int_equal(day.first.m, 10);
+        assert_int_equal(day.last.m, 3);
+        assert_int_equal(day.min.m, 3);
+        assert_int_equal(day.max.m, 12);
+        assert_int_equal(day.first_off, 1000);
+        assert_int_equal(day.last_off, 2 * 3600000 + 2000);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_day__is_that_of_the_calendar),
+        cmocka_unit_test(test_day__an_hour_without_a_sum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

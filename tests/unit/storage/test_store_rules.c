@@ -202,6 +202,34 @@ static void test_store_rules__floors_hide_older_files(void **state)
     end(st, f);
 }
 
+/* Nor does it come back when another rule that keeps points longer has a lower floor of the same series. */
+static void test_store_rules__a_lower_floor_does_not_replace_a_higher_one(void **state)
+{
+    (void)state;
+    struct t_faultfs *f;
+    struct sto_store *st = begin(NULL, &f);
+    put_at(st, 0, T0 - 70 * DAY, 4); /* the lower floor is needed because of it */
+    put_at(st, 0, T0 - 40 * DAY, 1);
+    for (unsigned i = 1; i < 4; i += 2)
+        put_kept(st, i, T0 + 70 * DAY); /* wide: the file stays by itself, and so much as it is */
+    flush_to(st, STO_LEVEL_FILES);
+    put_at(st, 0, T0 - 40 * DAY, 2);
+    flush_to(st, STO_LEVEL_FILES);
+    must(st, STO_RETAIN_ADD, "m0 points=30d");
+    merge(st);
+    assert_int_equal(stat_of(st, "files.points"), 2 + 2 * KEPT_POINTS); /* the second file is gone */
+    must(st, STO_RETAIN_REPLACE, "m0 points=60d");
+    for (int k = 0; k < 2; k++) {
+        merge(st);
+        assert_int_equal(seen(st, 0).n, 0);
+        kit_close(st);
+        st = open_rules(f, 0, NULL);
+    }
+    assert_int_equal(seen(st, 0).n, 0);
+    assert_int_equal(seen(st, 1).sum, KEPT_POINTS);
+    end(st, f);
+}
+
 static void test_store_rules__a_clock_that_jumps_removes_nothing(void **state)
 {
     (void)state;
@@ -496,6 +524,7 @@ int main(void)
         CASE(test_store_rules__space_is_freed),
         CASE(test_store_rules__nothing_comes_back),
         CASE(test_store_rules__floors_hide_older_files),
+        CASE(test_store_rules__a_lower_floor_does_not_replace_a_higher_one),
         CASE(test_store_rules__a_clock_that_jumps_removes_nothing),
         CASE(test_store_rules__set_late_they_look_at_the_clock),
         CASE(test_store_rules__follow_names),

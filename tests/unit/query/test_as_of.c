@@ -432,6 +432,25 @@ static void test_as_of__a_point_outlives_its_delete(void **state)
     ts_clock_set_fake(0);
 }
 
+/* A point that was written ahead of its time before its metric was declared, and replaced since: what it was is not known. */
+static void test_as_of__a_point_ahead_of_its_time_is_older_than_its_metric(void **state)
+{
+    const int64_t ahead_ms = SINCE_MS + 10 * TS_DAY_MS;
+    struct ts_error err = {0};
+    (void)state;
+    assert_int_equal(sto_versioned_set(st, (struct ts_slice)TS_SLICE_LIT("m.v"), 0, NULL), 0);
+    assert_int_equal(sto_put(sto_writer(st, 0), visible(0), ahead_ms, (struct ts_num){.m = 5}, true), 0);
+    settle(STO_LEVEL_LOG);
+    declare();
+    write_at(0, ahead_ms, SINCE_US + 5, 6);
+    settle(STO_LEVEL_FILES);
+    n_points = 0;
+    assert_int_equal(count_as_of(SINCE_US + 5, ahead_ms - 10, ahead_ms + 10, &err), 0);
+    assert_int_equal(n_points, 1);
+    assert_int_equal(count_as_of(SINCE_US + 4, ahead_ms - 10, ahead_ms + 10, &err), TS_EINVAL);
+    assert_non_null(strstr(err.text, "older than the versions"));
+}
+
 /* A reading of versions is limited as any other. */
 static void test_as_of__limits_hold(void **state)
 {
@@ -557,6 +576,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_as_of__of_older_series_not_all_is_known, setup, teardown),
         cmocka_unit_test_setup_teardown(test_as_of__what_was_dropped_is_an_error, setup, teardown),
         cmocka_unit_test_setup_teardown(test_as_of__a_point_outlives_its_delete, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_as_of__a_point_ahead_of_its_time_is_older_than_its_metric, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_as_of__limits_hold, setup, teardown),
         cmocka_unit_test_setup_teardown(test_as_of__a_list_says_what_was_deleted_and_when, setup, teardown),
         cmocka_unit_test_setup_teardown(test_as_of__a_metric_that_takes_a_declared_name_begins_anew, setup,

@@ -14,9 +14,9 @@ HOUR, HOURS = 1483228800, 6
 TOKEN = "X-Tsd-After"
 
 
-def fetch(d, limit, after=None, version="1.1", method="GET", extra=""):
+def fetch(d, limit, after=None, version="1.1", method="GET", extra="", start=HOUR):
     """(status line, headers, body, trailers) as they are on the wire; chunks are joined."""
-    path = "/api/scan?start=%d&end=%d&m=none:p.m&format=csv%s%s" % (HOUR, HOUR + HOURS * 3600 - 1, "&limit=%d" % limit if limit else "", "&after=" + after if after else "")
+    path = "/api/scan?start=%d&end=%d&m=none:p.m&format=csv%s%s" % (start, HOUR + HOURS * 3600 - 1, "&limit=%d" % limit if limit else "", "&after=" + after if after else "")
     raw = talk(socket.create_connection(("127.0.0.1", d.port), 60), ("%s %s HTTP/%s\r\nHost: localhost\r\nConnection: close\r\n%s\r\n" % (method, path, version, extra)).encode(), False)
     head, _, rest = raw.partition(b"\r\n\r\n")
     lines = head.decode().split("\r\n")
@@ -35,11 +35,11 @@ def fetch(d, limit, after=None, version="1.1", method="GET", extra=""):
     return lines[0], headers, body, dict(line.split(": ", 1) for line in tail[:-2])
 
 
-def pages(d, limit, extra="TE: trailers\r\n", **how):
-    """All pages: (rows, how the tokens came)."""
+def pages(d, limit, extra="TE: trailers\r\n", later=HOUR, **how):
+    """All pages: (rows, how the tokens came). later: the beginning that all but the first one ask for."""
     rows, seen, after = [], [], None
     while True:
-        status, headers, body, trailers = fetch(d, limit, after, extra=extra, **how)
+        status, headers, body, trailers = fetch(d, limit, after, extra=extra, start=later if after else HOUR, **how)
         check("status", status, "HTTP/1.1 200 OK")
         if headers.get("Content-Encoding") == "gzip":
             body = gzip.decompress(body)
@@ -78,6 +78,8 @@ def main():
         check("compressed without trailers", (rows, seen), (want, ["line"] * 5))
         rows, seen = pages(d, 1, version="1.0", extra="")
         check("HTTP/1.0", (rows, seen), (want, ["line"] * 5))
+        rows, seen = pages(d, 1, later=HOUR + 5 * 3600)      # as that of start=6h-ago, which has moved when the next page is asked for
+        check("all pages have the range of the first one", (rows, len(seen)), (want, 5))
         status, headers, body, _ = fetch(d, 1, method="HEAD")
         holds("HEAD", body == b"" and headers.get(TOKEN) == fetch(d, 1)[1].get(TOKEN) is not None, headers)
         for limit in (1, 4):        # the command

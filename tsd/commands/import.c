@@ -241,8 +241,8 @@ static void import_report(struct tsd_import *im, int rc)
     tsd_count_text(im->n_bad, bad);
     const char *were = im->n_bad == 1 ? "line was" : "lines were";
     if (im->n_bad > im->max_listed)
-        tsd_say("%s %s refused; %s are listed (--max-errors)", bad, were,
-                tsd_count_text(im->max_listed, listed));
+        tsd_say("%s %s refused; %s %s listed (--max-errors)", bad, were,
+                tsd_count_text(im->max_listed, listed), im->max_listed == 1 ? "is" : "are");
     else if (im->n_bad)
         tsd_say("%s %s refused", bad, were);
     if (im->n_bad > im->max_listed || im->is_unlisted)

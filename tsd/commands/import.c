@@ -259,7 +259,10 @@ static void import_report(struct tsd_import *im, int rc)
     if (rc < 0 && im->points_to == &tsd_import_bulk)
         return; /* nothing is stored, and the sink has said what is kept */
     if (im->points_to == &tsd_import_dry)
-        tsd_say("%s point%s would be stored; this was a dry run", points, ts_plural(im->n_points));
+        tsd_say("%s point%s would be stored%s; this was a dry run", points, ts_plural(im->n_points),
+                tsd_args_has(im->args, "series")
+                    ? ", if all are of the series and times that are replaced, which the daemon checks"
+                    : "");
     else if (im->replaced ||
              !tsd_args_has(im->args, "series")) /* of a replacement all is stored or nothing */
         tsd_say("%s point%s in %.2f s (%s points/s)", points, ts_plural(im->n_points), s, rate);

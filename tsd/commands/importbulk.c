@@ -427,9 +427,7 @@ static int bulk_all(struct bulk_sink *s, struct ts_error *err)
     TS_TRY(bulk_is_whole(s, err));
     TS_TRY(bulk_merge(s, &sum, err));
     if (tsd_bulk_store_replaces(&s->store) && !sum.n_points && !tsd_args_has(s->im->args, "empty"))
-        return ts_error_set(
-            err, TS_EINVAL,
-            "nothing is replaced: the files have no points; to delete the range, add --empty");
+        return ts_error_set(err, TS_EINVAL, "the files have no points; to delete the range, add --empty");
     return bulk_hand_over(s, &sum, err);
 }
 

@@ -14,6 +14,8 @@
 #include "tsd/commands/importbulk.h"
 #include "tsd/commands/importformat.h"
 
+#include <string.h>
+
 const struct ts_opt tsd_replace_opts[] = {
     {.name = "series",
      .arg = "METRIC{FILTERS}",
@@ -60,9 +62,13 @@ int tsd_replace_run(const struct tsd_args *args)
     static const char *const needed[] = {"series", "from", "to"};
     struct tsd_import im = {.args = args};
     struct tsd_import_format format;
+    const char *series = tsd_args_get(args, "series");
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         if (!tsd_args_has(args, needed[i]))
             return tsd_usage(args, "say what is replaced: --series METRIC{FILTERS} --from TIME --to TIME");
+    if (strcspn(series, ":") < strcspn(series, "{"))
+        return tsd_usage(args, "--series is METRIC{FILTERS}, without an aggregator and its options, not %s",
+                         series);
     if (args->n_words == 0)
         return tsd_usage(args, "name the files with the new points; - is standard input");
     if (replace_check(args) != TSD_EXIT_OK || tsd_import_listed(&im) != TSD_EXIT_OK ||

@@ -104,8 +104,8 @@ static int get_summaries(struct sto_retain_rule *r, struct ts_error *err)
     if (r->hours_ms < r->points_ms)
         return bad(r->text, "keeps summaries of hours shorter than the points", r->text, err);
     if (r->days_ms < r->hours_ms)
-        return bad(r->text, "keeps days shorter than hours, which is points and 2d if it is not given",
-                   r->text, err);
+        return bad(r->text, "keeps days shorter than hours, which are points plus 2d unless given", r->text,
+                   err);
     if (r->days_ms > r->hours_ms && r->hours_ms == r->points_ms)
         return bad(r->text,
                    "keeps days, but no hours to make them of: let hours= be longer than points=", r->text,

@@ -71,6 +71,8 @@ static void print_does(const json_t *row, struct ts_buf *out)
     ts_buf_str(out, "; in files still: ");
     print_points(row, "expiredPoints", out);
     print_freed(row, "expiredBytes", "", out);
+    if (json_integer_value(json_object_get(row, "expiredBytes")) && json_object_get(row, "hours"))
+        ts_buf_str(out, "; a summary of each hour of a series takes 42 to 77 bytes instead");
     ts_buf_char(out, '\n');
     if (!json_is_integer(oldest))
         return;

@@ -111,7 +111,7 @@ def command_notices(d, *where):
     query = lambda zone: d.run("query", str(FROM), str(midnight(5) - 1), "sum", "web.hits", "--by", "domain", "--tz", zone, *where)
     check("no warning", query("UTC").stderr, "")
     p = d.run("query", str(FROM + HOUR), str(midnight(5) - 1), "sum", "web.hits", "--by", "domain", "--tz", "Asia/Tokyo", *where)
-    holds("a warning of one line", p.returncode == 0 and p.stderr.startswith("tsd query: 3 days of 3 series were left out (") and p.stderr.count("\n") == 1, p.stderr)
+    holds("a warning of one line", p.returncode == 0 and p.stderr.startswith("tsd: 3 days of 3 series were left out (") and p.stderr.count("\n") == 1, p.stderr)
 
 
 def all_notices(d):

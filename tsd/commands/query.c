@@ -404,7 +404,7 @@ static int query_run(struct query_run *r)
     if (rc == 0)
         rc = query_answer(r, &err);
     if (rc == 0 && r->left_out.n)
-        (void)fprintf(stderr, "tsd query: %.*s\n", (int)r->left_out.n, r->left_out.p);
+        tsd_say("%.*s", (int)r->left_out.n, r->left_out.p);
     ts_buf_release(&r->left_out);
     if ((rc == TS_EINVAL || rc == TS_ENOTFOUND) && tsd_hint_by(&r->answer, &r->spec).n) {
         (void)tsd_answer_close(&r->answer, 0, NULL);

@@ -199,8 +199,8 @@ static void release(struct change *c)
 static void report(const struct change *c)
 {
     if (c->why && atomic_exchange_explicit(&c->e->shards_wait, c->why, memory_order_relaxed) != c->why)
-        ts_log(TS_LOG_WARN, "the store keeps %u shards for now, %u are wanted: %s", c->was, c->wanted,
-               c->why);
+        ts_log(TS_LOG_WARN, "the store keeps %u shards for now, %u %s wanted: %s", c->was, c->wanted,
+               c->wanted == 1 ? "is" : "are", c->why);
 }
 
 int sto_shards__close(struct sto_engine *e, struct ts_error *err)

@@ -217,7 +217,7 @@ static int check_family(const struct tsd_scan_opts *o, bool where, struct ts_err
     else if (o->family == TSD_SCAN_ANNOTATIONS && o->form == TSD_SCAN_IMPORT)
         why = "There are no lines of import for annotations: choose another format";
     else if (o->family == TSD_SCAN_HISTOGRAMS && o->form == TSD_SCAN_ROWS)
-        why = "Histograms are not printed as OpenTSDB stores them: add format=import, csv or ndjson";
+        why = "Histograms are not printed as OpenTSDB stores them: choose the format import, csv or ndjson";
     else if (o->family == TSD_SCAN_HISTOGRAMS && (o->range.from.n || o->range.to.n))
         why = "Rows of histograms have no keys: leave out prefix, startkey and stopkey";
     return why ? ts_error_set(err, TS_EINVAL, "%s", why) : 0;

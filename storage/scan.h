@@ -88,6 +88,8 @@ struct sto_scan_spec {
     /* the least that the scan needs (a block, the cells of one row) is counted, but never refused; set by
      * merges of files */
     bool must_go_on;
+    /* with must_go_on: a row for which the scan would hold more fails with TS_ELIMIT; bytes, 0 = no limit */
+    uint64_t most_bytes;
 };
 
 /* Summaries of hours or days of one series that follow each other: of each only how many points it has and what they add up to. */

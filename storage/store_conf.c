@@ -37,7 +37,8 @@ const struct ts_conf_key sto_conf_keys[] = {
     TS_KEY_BYTES(
         "compaction_memory_bytes", "0", 0, (int64_t)1 << 40,
         "Memory for blocks of the files that a merge reads. With less it reads blocks again instead of "
-        "holding one of each file. 0 = 32M, or a 32nd of memory_limit if that is less.",
+        "holding one of each file. An hour of one series whose points need more than 8 times as much (at "
+        "least 32M) is not merged. 0 = 32M, or a 32nd of memory_limit if that is less.",
         TO(merge_memory_bytes)),
     TS_KEY_BYTES(
         "compaction_file_bytes", "1G", 16 << 20, (int64_t)64 << 30,

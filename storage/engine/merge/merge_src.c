@@ -197,12 +197,20 @@ static int note(struct sto_merge__cur *c, int rc)
     return rc;
 }
 
+/* May the scan hold so much more, whatever its account says? */
+static bool may_force(const struct sto_merge *m, uint64_t n_bytes)
+{
+    return m->spec.must_go_on &&
+           (!m->spec.most_bytes || m->share.tally.used_bytes + n_bytes <= m->spec.most_bytes);
+}
+
 int sto_merge__take(struct sto_merge *m, uint64_t n_bytes, struct ts_error *err)
 {
     int rc;
     do
         rc = n_bytes ? ts_tally_take(&m->share.tally, n_bytes, err) : 0;
-    while (rc == TS_ELIMIT && sto_merge__make_room(m, NULL));
+    while (rc == TS_ELIMIT && sto_merge__make_room(m, NULL) &&
+           (!m->share.tally.forced || may_force(m, n_bytes)));
     m->share.tally.forced = false;
     return rc;
 }
@@ -355,8 +363,8 @@ bool sto_merge__make_room(void *arg, const struct sto_sst_cur *cur)
             (!last || sto_key_cmp(stands_on(&m->srcs[i]), stands_on(last)) >= 0))
             last = &m->srcs[i];
     if (!last) {
-        m->share.tally.forced = m->spec.must_go_on;
-        return m->spec.must_go_on;
+        m->share.tally.forced = may_force(m, 0);
+        return m->share.tally.forced;
     }
     sto_sst_cur_rest(last->sums.cur);
     sto_sst_cur_rest(last->days.cur);

@@ -252,7 +252,7 @@ int sto_unpack__get(const struct sto_unpack *u, struct sto_unpack_pos *pos, cons
     if (s->unit > 1)
         for (uint32_t i = 0; i < n; i++)
             v[i] = (int64_t)((uint64_t)s->first + (uint64_t)v[i] * s->unit);
-    if (c->in_escapes && !set_rare(u->esc + pos->esc, s, n, v))
+    if (c->in_escapes && s->n_esc && !set_rare(u->esc + pos->esc, s, n, v))
         return TS_ECORRUPT;
     *pos = next;
     return 0;
@@ -269,7 +269,7 @@ bool sto_unpack__rare(const struct sto_unpack *u, const struct sto_unpack_pos *p
         return false;
     if (c->in_escapes) {
         *out_n = s->n_esc / 2;
-        return find_rare(u->esc + pos->esc, s->n_esc, n, out, max);
+        return !s->n_esc || find_rare(u->esc + pos->esc, s->n_esc, n, out, max);
     }
     if (s->n_esc > max)
         return false;

@@ -348,10 +348,10 @@ static void merge_slices(struct sto_merge *m, int32_t hour, size_t n, uint64_t a
             all -= k;
         }
         sto_merge_cells(hour, m->parts, n, m->spec.final, &slice);
-        sto_cells_reserve(out, out->n + slice.n);
-        memcpy(out->meta + out->n, slice.meta, slice.n * sizeof *out->meta);
-        memcpy(out->m + out->n, slice.m, slice.n * sizeof *out->m);
-        out->n += slice.n;
+        for (uint32_t i = 0; i < slice.n; i++, out->n++) {
+            out->meta[out->n] = slice.meta[i];
+            out->m[out->n] = slice.m[i];
+        }
     }
     sto_fold_uniform(out);
     sto_cells_release(&slice);

@@ -26,7 +26,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -34,6 +33,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/thread.h"
 
 #define CACHE_LINE_BYTES 64
 
@@ -45,14 +45,6 @@ struct ts_queue {
     /* Owner's part on a line of its own: producers do not slow down its reading. */
     _Alignas(CACHE_LINE_BYTES) struct ts_msg *ready; /* taken, oldest first */
 };
-
-/* Debug builds give others a chance to run in the middle of things. */
-static inline void debug_yield(void)
-{
-#ifdef TSD_DEBUG_YIELD
-    sched_yield();
-#endif
-}
 
 struct ts_queue *ts_queue_new(size_t cap_bytes)
 {
@@ -75,7 +67,7 @@ void ts_queue_free(struct ts_queue *q)
     ts_free(q);
 }
 
-static void wake_owner(struct ts_queue *q)
+void ts_queue_wake(struct ts_queue *q)
 {
     const uint64_t one = 1;
     /* EAGAIN would mean a counter full of unread wake-ups: readable already. */
@@ -89,15 +81,15 @@ void ts_queue_push(struct ts_queue *q, struct ts_msg *msg)
     struct ts_msg *old = atomic_load_explicit(&q->head, memory_order_relaxed);
     do {
         msg->next = old;
-        debug_yield();
+        ts_thread_yield_sometimes();
         /* Release: partner of the acquire exchange in take_stack; the message and its next are written
          * before. */
     } while (!atomic_compare_exchange_weak_explicit(&q->head, &old, msg, memory_order_release,
                                                     memory_order_relaxed));
     /* From here on msg belongs to the owner; only the local `old` may be looked at. */
-    debug_yield();
+    ts_thread_yield_sometimes();
     if (!old)
-        wake_owner(q);
+        ts_queue_wake(q);
 }
 
 /* Move the stack, if any, to `ready`, oldest first. */
@@ -147,7 +139,7 @@ void ts_queue_drained(struct ts_queue *q)
     uint64_t count;
     while (read(q->fd, &count, sizeof(count)) < 0 && errno == EINTR) /* EAGAIN: nothing to reset */
         ;
-    debug_yield();
+    ts_thread_yield_sometimes();
 }
 
 static int64_t now_ns(void)

@@ -40,6 +40,8 @@ bool ts_queue_above(const struct ts_queue *q, unsigned pct);
 int ts_queue_fd(const struct ts_queue *q);
 /** Owner: reset the eventfd before popping until NULL, so that no wake-up is lost. */
 void ts_queue_drained(struct ts_queue *q);
+/** Owner: make the eventfd readable, because it stops popping although messages may be waiting. */
+void ts_queue_wake(struct ts_queue *q);
 /** Owner without an event loop: block until a message is there or timeout_ms passed (-1 = for ever). True =
  * pop now. */
 bool ts_queue_wait(struct ts_queue *q, int timeout_ms);

@@ -11,7 +11,9 @@
 #include "base/crash.h"
 #include "base/mem.h"
 
+#include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/resource.h>
 
@@ -70,3 +72,14 @@ int ts_thread_start(pthread_t *out, const struct ts_thread_opts *opts)
         ts_free(s);
     return rc;
 }
+
+#ifdef TSD_DEBUG_YIELD
+void ts_thread_yield_sometimes(void)
+{
+    static _Thread_local uint32_t state =
+        1; /* of a linear congruential generator, whose high bits are used */
+    state = state * 1664525u + 1013904223u;
+    if (state >> 28 == 0)
+        sched_yield();
+}
+#endif

@@ -29,7 +29,8 @@ int sto_writer_error(const struct sto_writer *writer, struct ts_error *err);
 unsigned sto_writer_slot(const struct sto_writer *writer, const struct sto_series *series);
 /** Send the open batches to the owners of their shards, and apply the batches that other writers sent: write
  * the log, then the memstores. Call it at the end of each turn of the event loop and when sto_writer_fd is
- * readable. */
+ * readable. It applies up to 64 batches; if there are more, sto_writer_fd stays readable, so that a worker serves its clients
+ * even if others send batches faster than it applies them. */
 void sto_writer_turn(struct sto_writer *writer);
 /** Descriptor that is readable while sto_writer_turn has something to do. The writer owns it. */
 int sto_writer_fd(const struct sto_writer *writer);

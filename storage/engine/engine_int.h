@@ -343,7 +343,8 @@ int sto_version__edit(struct sto_engine *e, struct sto_sst *const *add, size_t n
                       size_t n_add_mems);
 
 /* writer.c */
-void sto_owner__drain(struct sto_owner *o);
+/** Handle some of the messages of an owner. True: there may be more, for others may send faster than it handles. Its thread. */
+bool sto_owner__drain(struct sto_owner *o);
 /** Send the open batches of a writer to their owners. Its thread. */
 void sto_writer__send(struct sto_writer *writer);
 /** Write a batch to the log and the memstore now. 0; an error that sto_engine__may_wait accepts: nothing was written, and the batch does not

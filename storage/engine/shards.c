@@ -14,10 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILE_BYTES  32     /* longest DIR/SHARDS */
-#define RETRY_MS    10000  /* after something has kept the number from changing, */
-#define PAUSE_MS    600000 /* at most; each time that the disk is too slow doubles it */
-#define SPACE_PARTS 10     /* writers are stopped for at most one part of so many of the time */
+#define FILE_BYTES 32     /* longest DIR/SHARDS */
+#define RETRY_MS   10000  /* after something has kept the number from changing, */
+#define PAUSE_MS   600000 /* at most; each time that the disk is too slow doubles it */
 
 static bool is_number_of_shards(unsigned long n)
 {
@@ -315,7 +314,7 @@ static int change_stopped(struct change *c, uint64_t *out_gen, struct ts_error *
 static int64_t stop_ms(const struct sto_engine *e, int64_t began_ns)
 {
     int64_t ms = (ts_clock_mono_ns() - began_ns) / 1000000;
-    return ms < e->stop.most_ms ? ms : e->stop.most_ms;
+    return ms < e->stop.times.most_ms ? ms : e->stop.times.most_ms;
 }
 
 /* check: only find out whether it has to wait. */
@@ -359,7 +358,8 @@ static int flush_before(struct change *c, struct ts_error *err)
             c->why = sto_engine__may_wait(rc) ? wait_space : wait_error;
         took_ms = (ts_clock_mono_ns() - began_ns) / 1000000;
     }
-    return rc == 0 && took_ms > c->e->stop.most_ms / 2 && !c->e->opts.pumped ? waits(c, wait_slow, err) : rc;
+    return rc == 0 && took_ms > c->e->stop.times.most_ms / 2 && !c->e->opts.pumped ? waits(c, wait_slow, err)
+                                                                                   : rc;
 }
 
 /* When the next change, or the next try, may come. */
@@ -370,7 +370,7 @@ static void space_out(const struct change *c, bool changed)
     bool slow = c->why == wait_slow;
     int64_t twice = e->shards_pause_ms < PAUSE_MS / 2 ? 2 * e->shards_pause_ms : PAUSE_MS;
     e->shards_pause_ms = slow && e->shards_pause_ms ? twice : RETRY_MS;
-    e->shards_next_ms = now_ms + (SPACE_PARTS - 1) * c->stopped_ms;
+    e->shards_next_ms = now_ms + (e->stop.times.parts - 1) * c->stopped_ms;
     if (!changed)
         e->shards_again_ms = now_ms + e->shards_pause_ms;
 }

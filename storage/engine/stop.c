@@ -8,9 +8,7 @@
 
 #include <time.h>
 
-#define TURN_MS 1000 /* a writer that turns does so within this time */
-#define STOP_MS 250  /* and stops within this one; points wait for so long if one does not */
-#define WAIT_MS 100  /* between two checks whether the stop has ended */
+#define WAIT_MS 100 /* between two checks whether the stop has ended */
 
 void sto_stop__init(struct sto_stop *stop)
 {
@@ -20,7 +18,8 @@ void sto_stop__init(struct sto_stop *stop)
     pthread_mutex_init(&stop->mu, NULL);
     pthread_cond_init(&stop->stop_cond, &steady);
     pthread_condattr_destroy(&steady);
-    stop->most_ms = STO_STOP_MOST_MS;
+    stop->times =
+        (struct sto_stop_times){.turn_ms = 1000, .stop_ms = 250, .most_ms = STO_STOP_MOST_MS, .parts = 10};
 }
 
 void sto_stop__release(struct sto_stop *stop)
@@ -108,7 +107,7 @@ static void wait_for_end(struct sto_writer *writer, uint64_t number)
     while (!has_ended(stop, number)) {
         if (is_owner(writer)) {
             (void)ts_queue_wait(writer->replies, WAIT_MS);
-            sto_owner__drain(&writer->e->owners[writer->index]);
+            (void)sto_owner__drain(&writer->e->owners[writer->index]);
         } else {
             wait_some(stop, number);
         }
@@ -163,7 +162,7 @@ static bool is_closing(struct sto_engine *e)
 static bool all_turn(struct sto_engine *e)
 {
     uint64_t *before = ts_xcalloc(e->n_owners, sizeof *before);
-    int64_t until_ns = ts_clock_mono_ns() + TURN_MS * 1000000ll;
+    int64_t until_ns = ts_clock_mono_ns() + e->stop.times.turn_ms * 1000000;
     unsigned n = 0;
     for (unsigned i = 0; i < e->n_owners; i++)
         before[i] = atomic_load_explicit(&e->writers[i].stop.n_turns, memory_order_acquire);
@@ -181,12 +180,12 @@ static bool all_turn(struct sto_engine *e)
 static bool all_stop(struct sto_engine *e)
 {
     struct sto_stop *stop = &e->stop;
-    int64_t until_ns = ts_clock_mono_ns() + STOP_MS * 1000000ll;
+    int64_t until_ns = ts_clock_mono_ns() + stop->times.stop_ms * 1000000;
     const struct timespec until = {.tv_sec = until_ns / 1000000000, .tv_nsec = until_ns % 1000000000};
     pthread_mutex_lock(&stop->mu);
     stop->n_stopped = 0;
     stop->begun = stop->number;
-    stop->until_ns = ts_clock_mono_ns() + stop->most_ms * 1000000;
+    stop->until_ns = ts_clock_mono_ns() + stop->times.most_ms * 1000000;
     atomic_store_explicit(&stop->wanted, true, memory_order_release);
     pthread_mutex_unlock(&stop->mu);
     wake(e);

@@ -34,6 +34,13 @@ struct sto_writer;
 
 #define STO_STOP_MOST_MS 1000 /* a stop ends by itself after this time */
 
+/* How long a stop waits and lasts. Tests on slow machines wait longer, and set it before there is a stop. */
+struct sto_stop_times {
+    int64_t turn_ms; /* a writer that turns does so within this time */
+    int64_t stop_ms; /* and stops within this one; points wait for so long if one does not */
+    int64_t most_ms; /* STO_STOP_MOST_MS */
+    unsigned parts;  /* for at most one part of so many of the time writers are stopped; at least 1 */
+};
 /* A stop, or none. */
 struct sto_stop {
     pthread_mutex_t mu;
@@ -42,9 +49,9 @@ struct sto_stop {
     uint64_t number;          /* of stops that have ended; under mu */
     unsigned n_stopped;       /* writers that have stopped; under mu */
     bool is_held;             /* it does not end by itself; under mu */
-    int64_t most_ms;          /* STO_STOP_MOST_MS; tests set it before there is a stop */
-    int64_t until_ns;         /* monotonic time at which it does; under mu */
-    uint64_t begun;           /* number of the stop that was begun last; the thread that stops */
+    struct sto_stop_times times;
+    int64_t until_ns; /* monotonic time at which it does; under mu */
+    uint64_t begun;   /* number of the stop that was begun last; the thread that stops */
 };
 /* The side of a writer. */
 struct sto_stop_writer {

@@ -21,6 +21,7 @@
 
 #define QUEUE_BUSY_PCT 75
 #define READY_PCT      50
+#define TURN_MESSAGES  64   /* most handled at once: others may send faster than an owner handles */
 #define RETRY_MS       1000 /* writing to a full disk is tried again once a second */
 
 /* --- the owner's side --- */
@@ -311,15 +312,17 @@ static void handle(struct sto_engine *e, unsigned index, struct ts_msg *msg)
     }
 }
 
-void sto_owner__drain(struct sto_owner *o)
+bool sto_owner__drain(struct sto_owner *o)
 {
     struct sto_writer *w = &o->e->writers[o->index];
     bool both = w->replies == o->in;
+    unsigned n = 0;
     ts_queue_drained(o->in);
-    for (struct ts_msg *msg; (msg = both ? sto_stop__pop(w) : ts_queue_pop(o->in));)
+    for (struct ts_msg *msg; n < TURN_MESSAGES && (msg = both ? sto_stop__pop(w) : ts_queue_pop(o->in)); n++)
         if (!both || !sto_stop__put_aside(w, msg))
             handle(o->e, o->index, msg);
     owner_retry_due(o);
+    return n == TURN_MESSAGES;
 }
 
 void *sto_owner__thread(void *arg)
@@ -327,7 +330,7 @@ void *sto_owner__thread(void *arg)
     struct sto_owner *o = arg;
     while (!o->stop) {
         ts_queue_wait(o->in, o->held ? RETRY_MS : -1);
-        sto_owner__drain(o);
+        (void)sto_owner__drain(o);
     }
     return NULL;
 }
@@ -452,8 +455,11 @@ void sto_writer_turn(struct sto_writer *writer)
     sto_writer__send(writer);
     sto_stop__turn(writer);
     ts_queue_drained(writer->replies);
-    for (struct ts_msg *msg; (msg = sto_stop__pop(writer));)
+    unsigned n = 0;
+    for (struct ts_msg *msg; (n < TURN_MESSAGES || writer->e->closing) && (msg = sto_stop__pop(writer)); n++)
         handle(writer->e, writer->index, msg);
+    if (n == TURN_MESSAGES)
+        ts_queue_wake(writer->replies);
     if (writer->replies == writer->e->owners[writer->index].in)
         owner_retry_due(&writer->e->owners[writer->index]);
     writer->turning = false;
@@ -553,5 +559,6 @@ int sto_engine_wait(struct sto_engine *e, bool disk, struct ts_error *err)
 void sto_engine__pump(struct sto_engine *e)
 {
     for (unsigned i = 0; i < e->n_owners; i++)
-        sto_owner__drain(&e->owners[i]);
+        while (sto_owner__drain(&e->owners[i]))
+            ;
 }

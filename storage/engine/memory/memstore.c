@@ -8,10 +8,10 @@
  */
 #include "storage/engine/memory/memstore.h"
 
-#include <sched.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/thread.h"
 #include "storage/engine/memory/memstore_int.h"
 #include "storage/slots.h"
 
@@ -407,10 +407,7 @@ static inline void append(struct sto_mem *mem, struct sto_mem_row *row, uint32_t
         TS_BUG("a row of one memstore holds 2^31 operations");
     state |= off < row->min_off || meta >> STO_META_OP_SHIFT >= STO_OP_DEL; /* a DEL or KEEP is folded */
     row->min_off = (off + 1) & STO_META_OFF_MASK;
-#ifdef TSD_DEBUG_YIELD
-    if ((state & 6) == 0)
-        sched_yield();
-#endif
+    ts_thread_yield_sometimes();
     atomic_store_explicit(&row->state, state + 2, memory_order_release); /* partner: sto_mem_row_read */
 }
 

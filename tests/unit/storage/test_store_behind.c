@@ -6,7 +6,10 @@
  */
 #include "tests/unit/storage/store_kit.h"
 
+#include <poll.h>
+
 #define QUEUE_BATCHES 16u /* of STO_BATCH_POINTS fill the queue */
+#define MANY_MESSAGES 200
 
 /* A store of two writers that nobody turns but the test. */
 struct pair {
@@ -133,11 +136,40 @@ static void test_store_behind__a_full_queue_refuses_and_loses_nothing(void **sta
     pair_close(&p);
 }
 
+/* Batches that come faster than they are applied do not keep a turn from ending: it leaves the rest to the next one. */
+static void test_store_behind__a_turn_applies_some_batches_and_asks_for_another(void **state)
+{
+    (void)state;
+    struct pair p = pair_open();
+    struct pollfd pfd = {.fd = sto_writer_fd(p.owns), .events = POLLIN};
+    for (unsigned i = 0; i < QUEUE_BATCHES; i++) /* a turn each, and a message each */
+        send_batches(&p, 1);
+    sto_writer_turn(p.owns);
+    assert_int_equal(poll(&pfd, 1, 0), 0);
+    int64_t before = p.n;
+    int answer = 0;
+    for (unsigned i = 0; i < MANY_MESSAGES; i++) {
+        sto_writer_barrier(p.asks, STO_LEVEL_LOG, 1, on_answer, &answer);
+        sto_writer_turn(p.asks);
+    }
+    assert_int_equal(put_next(&p), 0); /* behind all of them */
+    sto_writer_turn(p.asks);
+    unsigned n_turns = 0;
+    for (; poll(&pfd, 1, 0) == 1; n_turns++) {
+        assert_int_equal(seen(&p), before);
+        sto_writer_turn(p.owns);
+    }
+    assert_true(n_turns > 1);
+    assert_int_equal(seen(&p), p.n);
+    pair_close(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_store_behind__a_port_is_told_at_75_and_at_50_percent),
         cmocka_unit_test(test_store_behind__a_full_queue_refuses_and_loses_nothing),
+        cmocka_unit_test(test_store_behind__a_turn_applies_some_batches_and_asks_for_another),
     };
     ts_log_set_level(TS_LOG_ERROR);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,7 +80,7 @@ bool sto_unpack__ends_at(const struct sto_unpack *u, const struct sto_unpack_pos
 int sto_unpack__get(const struct sto_unpack *u, struct sto_unpack_pos *pos, const struct sto_seq *s,
                     uint32_t n, int64_t *v);
 
-/* A residual that is not 0; of STO_CODEC_RARE a value that is not first, as zigzag(value - first). */
+/* A residual that is not 0; of STO_CODEC_RARE a value that is not first, as the difference (value - first) / unit modulo 2^64, as if it were plain. */
 struct sto_rare {
     uint32_t at; /* the value that it belongs to */
     uint64_t res;

@@ -39,7 +39,6 @@ uint32_t sto_row_keys__runs(const struct sto_unpack *u, const struct sto_unpack_
             sum += s->codec == STO_CODEC_DELTA ? (uint64_t)ts_unzigzag(res) : res;
             n_runs = add_run(out, n_runs, row, (uint64_t)s->first + sum * s->unit);
         } else if (row) { /* that of row 0 is not used */
-            res = s->codec == STO_CODEC_RARE ? (uint64_t)ts_unzigzag(res) : res;
             n_runs = add_run(out, n_runs, row, (uint64_t)s->first + res * s->unit);
             n_runs = add_run(out, n_runs, row + 1, (uint64_t)s->first);
         }

@@ -214,7 +214,7 @@ static bool find_rare(const uint64_t *esc, uint32_t n_esc, uint32_t n, struct st
     bool ok = n_esc % 2 == 0 && n_esc / 2 <= max;
     for (uint32_t i = 0; i < n_esc && ok; i += 2) {
         ok = next_rare(esc, i, n, &at);
-        out[i / 2] = (struct sto_rare){(uint32_t)at, esc[i + 1]};
+        out[i / 2] = (struct sto_rare){(uint32_t)at, (uint64_t)ts_unzigzag(esc[i + 1])};
     }
     return ok;
 }

@@ -68,7 +68,7 @@ static int check(struct world *w, const int64_t *v, uint32_t n, bool lazy)
     for (uint32_t i = 0; i < n; i++)
         if (v[i] != s.first) {
             assert_int_equal(rare[at].at, i);
-            assert_int_equal((uint64_t)ts_unzigzag(rare[at].res) + (uint64_t)s.first, (uint64_t)v[i]);
+            assert_int_equal(rare[at].res * s.unit + (uint64_t)s.first, (uint64_t)v[i]);
             at++;
         }
     assert_int_equal(at, n_rare);

@@ -22,6 +22,7 @@ struct ts_lines {
     char *name;               /* for messages; owned */
     struct ts_unpack *unpack; /* NULL = it is not packed */
     uint64_t done_bytes;      /* read from the file */
+    uint64_t size_bytes;      /* of the file when it was opened; 0 = unknown */
     char *buf;                /* text: [start, n) is not given out yet */
     size_t start, n, cap;     /* in bytes; cap without the pad */
     char *raw;                /* packed bytes; [raw_at, raw_n) is not used yet */
@@ -38,6 +39,10 @@ static int lines_raw_read(struct ts_lines *l, char *p, size_t n, size_t *out_n)
     l->done_bytes += *out_n;
     if (*out_n == 0 && ferror(l->file))
         return ts_error_sys(&l->err, TS_EIO, errno, "%s: can't be read", l->name);
+    if (*out_n == 0 && l->done_bytes < l->size_bytes)
+        return ts_error_set(&l->err, TS_EIO,
+                            "%s: was cut to %llu bytes while it was read; it had %llu in the beginning",
+                            l->name, (unsigned long long)l->done_bytes, (unsigned long long)l->size_bytes);
     l->eof = *out_n == 0;
     return 0;
 }
@@ -136,6 +141,7 @@ int ts_lines_open(const char *path, struct ts_lines **out_lines, struct ts_error
     struct ts_lines *l = ts_xcalloc(1, sizeof(*l));
     l->file = file;
     l->name = ts_xstrdup(is_stdin ? "standard input" : path);
+    l->size_bytes = !is_stdin && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
     l->cap = LINES_PIECE_BYTES;
     l->buf = ts_xcalloc(1, l->cap + TS_LINES_PAD);
     l->raw = ts_xmalloc(LINES_RAW_BYTES);

@@ -23,7 +23,7 @@ int ts_lines_open(const char *path, struct ts_lines **out_lines, struct ts_error
 /** Close. NULL is harmless. */
 void ts_lines_close(struct ts_lines *l);
 /** Next lines, about a mebibyte; borrowed until the next call.
- *  @return 1; 0 at the end; TS_EIO; TS_ECORRUPT (compressed data are damaged or incomplete; the lines before were
+ *  @return 1; 0 at the end; TS_EIO, also if the file has become shorter than it was when it was opened; TS_ECORRUPT (compressed data are damaged or incomplete; the lines before were
  *  returned); TS_ELIMIT (a line above TS_LINES_MAX_BYTES) */
 int ts_lines_next(struct ts_lines *l, struct ts_slice *out, struct ts_error *err);
 /** Bytes of the file read so far; of a compressed file, compressed bytes. */

@@ -240,6 +240,37 @@ static void test_lineread__cut_and_damaged_packed_files_say_so(void **state)
     free(p);
 }
 
+/* A file that becomes shorter meanwhile is no file that has ended: its last line is not given out, for it may be half of one. */
+static void test_lineread__files_cut_while_read_say_so(void **state)
+{
+    (void)state;
+    size_t n;
+    char *text = t_lines(100000, &n), packed[1 << 20];
+    size_t n_packed = t_gzip(text, n, packed, sizeof packed);
+    for (int i = 0; i < 2; i++) {
+        size_t cut = i ? n_packed - n_packed / 10 : n - n / 10;
+        uint64_t n_given = 0;
+        struct ts_lines *l;
+        struct ts_slice piece;
+        struct ts_error err = {0};
+        int rc;
+        t_write(i ? packed : text, i ? n_packed : n);
+        assert_int_equal(ts_lines_open(path, &l, &err), 0);
+        assert_int_equal(truncate(path, (off_t)cut), 0);
+        while ((rc = ts_lines_next(l, &piece, &err)) > 0) {
+            assert_memory_equal(piece.p, text + n_given, piece.n);
+            assert_int_equal(piece.p[piece.n - 1], '\n');
+            n_given += piece.n;
+        }
+        assert_int_equal(rc, TS_EIO);
+        assert_non_null(strstr(err.text, "was cut to"));
+        assert_true(n_given > n / 2 && n_given < n);
+        ts_lines_close(l);
+        remove(path);
+    }
+    free(text);
+}
+
 static void test_lineread__lines_grow_up_to_the_limit(void **state)
 {
     (void)state;
@@ -278,6 +309,7 @@ int main(void)
         cmocka_unit_test(test_lineread__other_packings_are_refused_by_name),
         cmocka_unit_test(test_lineread__first_bytes_of_packed_texts),
         cmocka_unit_test(test_lineread__cut_and_damaged_packed_files_say_so),
+        cmocka_unit_test(test_lineread__files_cut_while_read_say_so),
         cmocka_unit_test(test_lineread__lines_grow_up_to_the_limit),
         cmocka_unit_test(test_lineread__missing_files_and_folders_are_refused),
     };

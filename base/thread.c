@@ -74,12 +74,16 @@ int ts_thread_start(pthread_t *out, const struct ts_thread_opts *opts)
 }
 
 #ifdef TSD_DEBUG_YIELD
+#define YIELD_OFTEN                                                                                          \
+    16384 /* first calls of a thread, of which one of 16 yields; of those after them one of 1,024 does */
+
 void ts_thread_yield_sometimes(void)
 {
-    static _Thread_local uint32_t state =
-        1; /* of a linear congruential generator, whose high bits are used */
+    static _Thread_local uint32_t n_calls,
+        state = 1; /* of a linear congruential generator, whose high bits are used */
     state = state * 1664525u + 1013904223u;
-    if (state >> 28 == 0)
+    n_calls += n_calls < YIELD_OFTEN;
+    if (state >> (n_calls < YIELD_OFTEN ? 28 : 22) == 0)
         sched_yield();
 }
 #endif

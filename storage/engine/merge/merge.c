@@ -6,7 +6,8 @@
  * are added to the heap one after the other.
  *
  * Threads    one; memstores are read beside their writers
- * Not here   positions in sources (merge_src.c), tombstones (merge_tomb.c), merging of cells (merge_cells.c)
+ * Not here   positions in sources (merge_src.c), tombstones (merge_tomb.c), merging of cells (merge_cells.c), long rows
+ *            (merge_slices.c)
  */
 #include "storage/engine/merge/merge.h"
 
@@ -17,8 +18,7 @@
 #define ROWS_AHEAD   8 /* rows of memstores fetched ahead */
 #define SERIES_AHEAD 6 /* series whose rows in memstores are fetched ahead */
 #define CELL_BYTES   (sizeof(int64_t) + sizeof(uint32_t))
-#define SLICE_CELLS  (1u << 17) /* longer rows are merged slice by slice: scratch is not as long as the row */
-#define ROW_BYTES    96         /* of a memstore's row with its first cells: two cache lines */
+#define ROW_BYTES    96 /* of a memstore's row with its first cells: two cache lines */
 
 static struct sto_merge__src *src_of(const struct sto_merge *m, const struct sto_merge__item *item)
 {
@@ -306,58 +306,6 @@ static int pass_through(struct sto_merge *m, const struct sto_cells **out_cells,
     return 0;
 }
 
-/* The offset at which the next slice of all pieces ends: it has about SLICE_CELLS cells, and all versions of a time. */
-static int64_t slice_end(const struct sto_cells *rest, size_t n)
-{
-    uint32_t each = (uint32_t)(SLICE_CELLS / n);
-    int64_t first = INT64_MAX, end = INT64_MAX, off;
-    for (size_t i = 0; i < n; i++) {
-        if (rest[i].n && (off = sto_meta_off(rest[i].meta[0])) < first)
-            first = off;
-        if (rest[i].n > each && (off = sto_meta_off(rest[i].meta[each])) < end)
-            end = off;
-    }
-    return end > first ? end : first + 1;
-}
-
-/* Most cells of the result of merging all cells of the group. */
-static uint32_t most_cells(const struct sto_merge *m, uint64_t all)
-{
-    uint64_t most = TS_HOUR_MS;
-    for (size_t i = 0; i < m->n_group; i++)
-        most = sto_cells_are_kept(&m->pieces[i]) ? UINT32_MAX : most;
-    return (uint32_t)(all < most ? all : most);
-}
-
-/* Merge all cells of the group as n parts, whose pieces become slices. */
-static void merge_slices(struct sto_merge *m, int32_t hour, size_t n, uint64_t all)
-{
-    struct sto_cells *rest = ts_xmalloc(m->n_group * sizeof *rest), slice = {0}, *out = &m->out;
-    memcpy(rest, m->pieces, m->n_group * sizeof *rest);
-    out->n = 0;
-    sto_cells_reserve(out, most_cells(m, all));
-    while (all) {
-        int64_t end = slice_end(rest, m->n_group);
-        for (size_t i = 0; i < m->n_group; i++) {
-            uint32_t k = sto_cells_find(&rest[i], end);
-            m->pieces[i] = rest[i];
-            m->pieces[i].n = k;
-            rest[i].n -= k;
-            rest[i].meta = rest[i].n ? rest[i].meta + k : NULL;
-            rest[i].m = rest[i].n ? rest[i].m + k : NULL;
-            all -= k;
-        }
-        sto_merge_cells(hour, m->parts, n, m->spec.final, &slice);
-        for (uint32_t i = 0; i < slice.n; i++, out->n++) {
-            out->meta[out->n] = slice.meta[i];
-            out->m[out->n] = slice.m[i];
-        }
-    }
-    sto_fold_uniform(out);
-    sto_cells_release(&slice);
-    ts_free(rest);
-}
-
 /* Merge the pieces, with the tombstones between them, which delete from all earlier pieces. */
 static int merge_pieces(struct sto_merge *m, int32_t hour, const struct sto_cells **out_cells,
                         struct ts_error *err)
@@ -379,11 +327,12 @@ static int merge_pieces(struct sto_merge *m, int32_t hour, const struct sto_cell
         all += m->pieces[i].n;
     /* Cells that are not deleted are copied and then joined: at most twice all cells, or those of a slice and its result, besides the result. */
     uint64_t had = sto_cells_bytes(&m->out);
-    uint64_t result = sto_cells_growth(&m->out, most_cells(m, all));
-    uint64_t scratch = n > 1 ? 2 * (all < 2 * SLICE_CELLS ? all : 2 * SLICE_CELLS) * CELL_BYTES : 0;
+    uint64_t result = sto_cells_growth(&m->out, sto_merge__most_cells(m, all));
+    uint64_t scratch =
+        n > 1 ? 2 * (all < 2 * STO_MERGE__SLICE_CELLS ? all : 2 * STO_MERGE__SLICE_CELLS) * CELL_BYTES : 0;
     TS_TRY(sto_merge__take(m, result + scratch, err));
-    if (all > SLICE_CELLS)
-        merge_slices(m, hour, n, all);
+    if (all > STO_MERGE__SLICE_CELLS)
+        sto_merge__slices(m, hour, n, all);
     else
         sto_merge_cells(hour, m->parts, n, m->spec.final, &m->out);
     /* less than the result was taken for if cells are deleted */

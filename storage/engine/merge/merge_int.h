@@ -1,6 +1,6 @@
 /*
  * merge_int.h - what the files of a merge share: merge.c (rows), merge_src.c (sources), merge_tomb.c
- * (tombstones).
+ * (tombstones), merge_slices.c (long rows).
  *
  * Threads    a merge and all in it belongs to one thread; memstores are read beside their writers
  */
@@ -187,6 +187,13 @@ int sto_merge__day(struct sto_merge *m, const struct sto_key *key, struct sto_ro
  * returned in this way, and nothing has changed; < 0. */
 int sto_merge__run(struct sto_merge *m, const struct sto_key *key, struct sto_row *out_row,
                    struct ts_error *err);
+
+/* --- merge_slices.c --- */
+#define STO_MERGE__SLICE_CELLS (1u << 17) /* longer rows are merged slice by slice */
+/** Most cells of the result of merging all cells of the group. */
+uint32_t sto_merge__most_cells(const struct sto_merge *m, uint64_t all);
+/** Merge all cells of the group as n parts, whose pieces become slices, to m->out. */
+void sto_merge__slices(struct sto_merge *m, int32_t hour, size_t n, uint64_t all);
 
 /* --- merge_tomb.c --- */
 /** Find the sources that have tombstones, or may get some. */

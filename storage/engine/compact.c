@@ -25,10 +25,6 @@
 
 #include <string.h>
 
-/* A row may need so many times the memory of a merge, and so much in any case, bytes. */
-#define ROW_TIMES 8u
-#define ROW_LEAST ((uint64_t)32 << 20)
-
 /* A running merge. */
 struct job {
     struct sto_engine *e;
@@ -61,13 +57,6 @@ static bool is_input(const struct job *job, const struct sto_sst *sst)
     return false;
 }
 
-/* What a merge may hold for a single row, bytes: without a limit, a client that writes each millisecond of an hour again and again could make a merge take all memory. */
-static uint64_t most_of_row(const struct sto_engine *e)
-{
-    uint64_t most = ts_budget_most(&e->merge_budget);
-    return most > UINT64_MAX / ROW_TIMES ? 0 : most * ROW_TIMES > ROW_LEAST ? most * ROW_TIMES : ROW_LEAST;
-}
-
 static int write_rows(struct job *job, struct ts_error *err)
 {
     struct sto_scan_spec spec = {.from_ms = STO_MIN_TS_MS,
@@ -75,7 +64,7 @@ static int write_rows(struct job *job, struct ts_error *err)
                                  .final = job->pick->final,
                                  .memory = &job->e->merge_budget,
                                  .must_go_on = true,
-                                 .most_bytes = most_of_row(job->e),
+                                 .most_bytes = sto_merge_most_bytes(&job->e->merge_budget),
                                  .after = is_resumed(job) ? &job->after : NULL,
                                  .deletes = job->deletes,
                                  .n_deletes = job->n_deletes,
@@ -86,13 +75,7 @@ static int write_rows(struct job *job, struct ts_error *err)
     if (job->pick->why == STO_PICK_TOMBS)
         return 0;
     TS_TRY(sto_merge_new(&spec, job->in, job->pick->n, NULL, 0, &merge, err));
-    int rc = sto_output__rows(&job->out, merge, job->pick->cuts, job->pick->n_cuts, err);
-    return rc != TS_ELIMIT
-               ? rc
-               : ts_error_set(err, rc,
-                              "an hour of one series has so many points that merging them needs more than "
-                              "%llu bytes: raise compaction_memory_bytes, of which this is %u times",
-                              (unsigned long long)spec.most_bytes, ROW_TIMES);
+    return sto_output__rows(&job->out, merge, job->pick->cuts, job->pick->n_cuts, err);
 }
 
 /* May an older file that is not rewritten by this merge have points that t deletes? */

@@ -266,6 +266,10 @@ static int read_pieces(struct sto_merge *m, int32_t hour, struct ts_error *err)
     for (m->n_read = 0; m->n_read < m->n_group; m->n_read++) {
         size_t i = m->n_read;
         const struct sto_cells *c = &m->bufs[i];
+        if (i < m->n_gone) {
+            m->pieces[i] = (struct sto_cells){.n = 0};
+            continue;
+        }
         if (m->group[i].row)
             TS_TRY(read_mem(m, m->group[i].row, &m->bufs[i], err));
         else
@@ -367,6 +371,11 @@ static int check_sums(const struct sto_merge *m, int32_t hour, const struct sto_
 static int read_row(struct sto_merge *m, struct sto_row *out_row, struct ts_error *err)
 {
     int32_t hour = out_row->key.hour;
+    m->n_gone = 0;
+    if (m->spec.must_go_on) { /* a row that is too long may be deleted: then it is not read */
+        sto_merge__tombs_at(m, &out_row->key);
+        m->n_gone = sto_merge__n_gone(m, hour);
+    }
     TS_TRY(read_pieces(m, hour, err));
     /* after the cells are read, so that every delete that preceded one of them is seen */
     sto_merge__tombs_at(m, &out_row->key);
@@ -440,6 +449,8 @@ int sto_merge_next(struct sto_merge *m, struct sto_row *out_row, struct ts_error
         if (rc == 0)
             rc = m->spec.days && sto_merge__has_day(m) ? sto_merge__day(m, &key, out_row, err)
                                                        : make_row(m, &key, out_row, err);
+        if (rc == TS_ELIMIT && m->spec.most_bytes)
+            return sto_merge__too_long(m, &key, err);
         if (rc < 0 && m->spec.series && m->pos > 0)
             return blame(m->spec.series[m->pos - 1], rc, err);
         if (rc != 0)

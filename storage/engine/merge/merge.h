@@ -46,6 +46,9 @@ void sto_merge_cells(int32_t hour, const struct sto_merge_src *src, size_t n_src
 int sto_merge_new(const struct sto_scan_spec *spec, struct sto_sst *const *ssts, size_t n_ssts,
                   struct sto_mem *const *mems, size_t n_mems, struct sto_merge **out_merge,
                   struct ts_error *err);
+/** What a scan of an account may hold for a single row (spec->most_bytes), 0 if nothing limits the account: without a limit, a client that writes
+ * each millisecond of an hour again and again could make a merge take all memory. */
+uint64_t sto_merge_most_bytes(const struct ts_budget *memory);
 /** Give the merge ownership of these memstores, references and array (ts_free); it releases them when it is
  * freed. To be called once. */
 void sto_merge_own(struct sto_merge *m, struct sto_mem **mems, size_t n_mems);

@@ -93,7 +93,8 @@ struct sto_merge {
     size_t n_keeps;                  /* sources that keep their blocks */
     struct sto_merge__member *group; /* sources of the row returned last, oldest first; capacity n_srcs */
     size_t n_group;                  /* used */
-    size_t n_read;                   /* the cells of this many of them are in use */
+    size_t n_read;                   /* the cells of this many of them are in use, */
+    size_t n_gone;                   /* but of so many, which are deleted as a whole, none are read */
     struct sto_cells *bufs;          /* by place in group: cells read from memstores; owned */
     struct sto_cells *pieces;        /* by place in group: cells within from..to, borrowed */
     struct sto_merge_src *parts;     /* arguments of sto_merge_cells; capacity 2 * n_srcs */
@@ -134,6 +135,8 @@ int sto_merge__srcs_init(struct sto_merge *m, struct sto_sst *const *ssts, size_
 bool sto_merge__make_room(void *arg, const struct sto_sst_cur *cur);
 /** Count n_bytes; while they are refused, files close their blocks. 0, TS_ELIMIT. */
 int sto_merge__take(struct sto_merge *m, uint64_t n_bytes, struct ts_error *err);
+/** The error of a row that needs more than spec.most_bytes. Returns TS_ELIMIT. */
+int sto_merge__too_long(const struct sto_merge *m, const struct sto_key *key, struct ts_error *err);
 /** Close all sources. */
 void sto_merge__srcs_release(struct sto_merge *m);
 /** Does a file have rows of a series? 1, 0, < 0. */
@@ -206,5 +209,9 @@ void sto_merge__tombs_release(struct sto_merge *m);
 void sto_merge__tombs_at(struct sto_merge *m, const struct sto_key *key);
 /** The same for the n_hours hours from key->hour on. */
 void sto_merge__tombs_in(struct sto_merge *m, const struct sto_key *key, int32_t n_hours);
+/** After sto_merge__tombs_at of a row of this hour: of how many members of the group, from the oldest, do the tombstones delete all of it? */
+size_t sto_merge__n_gone(const struct sto_merge *m, int32_t hour);
+/** Bytes that tombstones take. */
+uint64_t sto_merge__tomb_bytes(const struct sto_merge *m);
 
 #endif

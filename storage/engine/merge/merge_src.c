@@ -11,11 +11,15 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/time.h"
 
 #define BACKOFF_MAX 64 /* most seeks between two tries with "next", where the wanted rows are far apart */
 #define FEW_SERIES  64 /* selections up to this are looked up one by one in a file's bitmap */
 /* files that keep a block open (about 130 KB) between two series; others read it again */
-#define KEEP_FILES  128
+#define KEEP_FILES 128
+/* a row may need so many times the memory of a merge, and so much in any case, bytes */
+#define ROW_TIMES   8u
+#define ROW_LEAST   ((uint64_t)32 << 20)
 #define RADIX_BITS  8
 #define RADIX_COUNT (1u << RADIX_BITS)
 
@@ -197,11 +201,31 @@ static int note(struct sto_merge__cur *c, int rc)
     return rc;
 }
 
-/* May the scan hold so much more, whatever its account says? */
+/* May the scan hold so much more, whatever its account says? Tombstones are not of the row, and a merge is what removes them. */
 static bool may_force(const struct sto_merge *m, uint64_t n_bytes)
 {
     return m->spec.must_go_on &&
-           (!m->spec.most_bytes || m->share.tally.used_bytes + n_bytes <= m->spec.most_bytes);
+           (!m->spec.most_bytes ||
+            m->share.tally.used_bytes - sto_merge__tomb_bytes(m) + n_bytes <= m->spec.most_bytes);
+}
+
+uint64_t sto_merge_most_bytes(const struct ts_budget *memory)
+{
+    uint64_t most = memory ? ts_budget_most(memory) : UINT64_MAX;
+    if (most > UINT64_MAX / ROW_TIMES)
+        return 0;
+    return most * ROW_TIMES > ROW_LEAST ? most * ROW_TIMES : ROW_LEAST;
+}
+
+int sto_merge__too_long(const struct sto_merge *m, const struct sto_key *key, struct ts_error *err)
+{
+    struct ts_civil at = ts_civil_from_ms(NULL, key->hour * TS_HOUR_MS);
+    return ts_error_set(err, TS_ELIMIT,
+                        "series %u has so many points in the hour from %04lld-%02d-%02d %02d:00 UTC that "
+                        "merging them needs more than %llu bytes: raise compaction_memory_bytes, of which "
+                        "this is %u times (at least %uM), or delete the hour",
+                        key->series, (long long)at.year, at.month, at.day, at.hour,
+                        (unsigned long long)m->spec.most_bytes, ROW_TIMES, (unsigned)(ROW_LEAST >> 20));
 }
 
 int sto_merge__take(struct sto_merge *m, uint64_t n_bytes, struct ts_error *err)
@@ -336,7 +360,7 @@ static bool may_rest(const struct sto_merge__src *src, const struct sto_sst_cur 
 /* Are the cells of its row in use? */
 static bool is_read(const struct sto_merge *m, const struct sto_merge__src *src)
 {
-    for (size_t i = 0; i < m->n_read; i++)
+    for (size_t i = m->n_gone; i < m->n_read; i++)
         if (m->group[i].src == src)
             return true;
     return false;

@@ -203,6 +203,40 @@ static size_t n_older(const struct sto_merge *m, uint64_t gen)
     return n;
 }
 
+/* The first span that ends at or after a time. */
+static size_t first_span(const struct sto_merge *m, int64_t ms)
+{
+    size_t a = 0, b = m->n_spans;
+    while (a < b) {
+        size_t mid = a + (b - a) / 2;
+        if (m->spans[mid].to_ms < ms)
+            a = mid + 1;
+        else
+            b = mid;
+    }
+    return a;
+}
+
+uint64_t sto_merge__tomb_bytes(const struct sto_merge *m)
+{
+    return (m->cap_found + m->cap_spans + m->cap_hour_tombs) * sizeof *m->found;
+}
+
+size_t sto_merge__n_gone(const struct sto_merge *m, int32_t hour)
+{
+    int64_t at = hour * TS_HOUR_MS, hi = at + TS_HOUR_MS - 1;
+    size_t n_gone = m->n_group;
+    for (size_t i = m->n_dels ? first_span(m, at) : m->n_spans; i < m->n_spans; i++) {
+        const struct sto_tomb *span = &m->spans[i];
+        size_t n = span->from_ms <= at ? n_older(m, span->gen) : 0;
+        n_gone = n < n_gone ? n : n_gone;
+        if (n_gone == 0 || span->to_ms >= hi)
+            return n_gone;
+        at = span->to_ms + 1;
+    }
+    return 0;
+}
+
 void sto_merge__tombs_at(struct sto_merge *m, const struct sto_key *key)
 {
     sto_merge__tombs_in(m, key, 1);
@@ -217,14 +251,7 @@ void sto_merge__tombs_in(struct sto_merge *m, const struct sto_key *key, int32_t
         return;
     if (!spans_are_of(m, key))
         make_spans(m, key);
-    size_t a = 0, b = m->n_spans; /* first span that ends at or after lo */
-    while (a < b) {
-        size_t mid = a + (b - a) / 2;
-        if (m->spans[mid].to_ms < lo)
-            a = mid + 1;
-        else
-            b = mid;
-    }
+    size_t a = first_span(m, lo), b;
     for (b = a; b < m->n_spans && m->spans[b].from_ms <= hi; b++)
         ;
     for (size_t older = 1; a < b && older <= m->n_group; older++) {

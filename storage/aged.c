@@ -8,6 +8,7 @@
 
 #include "base/budget.h"
 #include "storage/catalog/catalog.h"
+#include "storage/engine/merge/merge.h"
 #include "storage/internal.h"
 #include "storage/store_int.h"
 
@@ -359,6 +360,7 @@ int sto_snap_aged_scan(struct sto_snap *snap, const struct sto_series *const *se
                                  .aged = true,
                                  .final = true,
                                  .memory = memory,
-                                 .must_go_on = true};
+                                 .must_go_on = true,
+                                 .most_bytes = sto_merge_most_bytes(memory)};
     return sto_scan(snap, &spec, out, err);
 }

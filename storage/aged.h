@@ -113,7 +113,7 @@ const struct sto_series *sto_snap_aged_series(const struct sto_snap *snap, uint3
 
 struct sto_merge;
 /** Scan rows of summaries of n series (ascending by number) of one metric, those that have expired too, from from_ms to to_ms, inclusive. memory (may be NULL) counts what
- * is held, and refuses nothing that the scan needs. Errors of sto_scan. */
+ * is held, and refuses a row that a merge could not hold (sto_merge_most_bytes) alone. Errors of sto_scan. */
 int sto_snap_aged_scan(struct sto_snap *snap, const struct sto_series *const *series, size_t n,
                        int64_t from_ms, int64_t to_ms, struct ts_budget *memory, struct sto_merge **out,
                        struct ts_error *err);

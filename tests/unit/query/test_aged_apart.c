@@ -263,6 +263,41 @@ static void test_aged_apart__memory_is_bounded(void **state)
     end(&w);
 }
 
+/* Four times the points of one hour, which files cannot be merged for within the least that a row may take. */
+static void put_long_hour(struct world *w, int64_t hour_ms)
+{
+    for (int64_t g = 0; g < 4; g++) {
+        for (int64_t k = 0; k < 600000; k++)
+            assert_int_equal(sto_put(sto_writer(w->st, 0), series(w->st, 0), hour_ms + 5 * k + g,
+                                     (struct ts_num){.m = k}, true),
+                             0);
+        flush_to(w->st, STO_LEVEL_FILES);
+    }
+}
+
+/* An hour with more points than a merge may hold gets no summary, and holds up its series alone. */
+static void test_aged_apart__an_hour_that_is_too_long_holds_up_its_series_alone(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, 5, 30, 120);
+    w.merge_bytes = 1 << 20;
+    reopen(&w);
+    set_clock(&w, T0 - 40 * TS_HOUR_MS);
+    put_long_hour(&w, T0 - 60 * TS_HOUR_MS);
+    for (unsigned i = 1; i < SERIES; i++)
+        put(&w, i, T0 - 60 * TS_HOUR_MS, value(&w, i));
+    settle(&w, STO_LEVEL_FILES);
+    set_clock(&w, T0);
+    for (int k = 0; k < 3; k++)
+        (void)sto_store_pump_merges(w.st, NULL);
+    assert_in_range(stat_of(w.st, "merges.most_bytes"), 1 << 20, 48 << 20);
+    assert_true(stat_of(w.st, "aged.errors") > 0);
+    assert_int_equal(stat_of(w.st, "aged.hours"), SERIES - 1);
+    assert_int_equal(stat_of(w.st, "merges.bytes"), 0);
+    end(&w);
+}
+
 /* The sum of doubles that is not exact is answered by as many doubles, which count in the memory of the query. */
 static void test_aged_apart__sums_of_doubles_take_memory(void **state)
 {
@@ -297,6 +332,7 @@ int main(void)
         CASE(test_aged_apart__a_full_catalog_holds_up_new_series_alone),
         CASE(test_aged_apart__an_unreadable_block_holds_up_its_series_alone),
         CASE(test_aged_apart__a_delete_holds_up_its_series_alone),
+        CASE(test_aged_apart__an_hour_that_is_too_long_holds_up_its_series_alone),
         CASE(test_aged_apart__a_pass_ends_when_the_store_closes),
         CASE(test_aged_apart__rows_without_marks_are_made_anew),
         CASE(test_aged_apart__a_metric_is_renamed_in_a_pass),

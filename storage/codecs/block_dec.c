@@ -116,6 +116,12 @@ struct head {
     struct sto_seq cols[STO_COLS];
 };
 
+/* Blocks of points never have the codec of blocks of summaries, whose values in between take no symbols. */
+static bool is_of_points(const struct sto_seq *s)
+{
+    return !sto_codec__get(s->codec)->in_escapes;
+}
+
 static const uint8_t *read_head(struct sto_dec *d, const uint8_t *p, const uint8_t *end, struct head *h)
 {
     uint64_t v[5];
@@ -131,11 +137,16 @@ static const uint8_t *read_head(struct sto_dec *d, const uint8_t *p, const uint8
     h->n_rows = v[0];
     h->n_points = v[1];
     h->key = (struct sto_key){(uint32_t)v[2], (uint32_t)v[3], (int32_t)hour};
-    for (int c = 0; c < STO_COLS && p; c++)
+    bool ok = true;
+    for (int c = 0; c < STO_COLS && p; c++) {
         p = sto_seq__get(p, end, &h->cols[c]);
-    for (int i = 0; i < 2 && p; i++)
+        ok &= p && is_of_points(&h->cols[c]);
+    }
+    for (int i = 0; i < 2 && p; i++) {
         p = sto_seq__get(p, end, &d->firsts[i]);
-    return p;
+        ok &= p && is_of_points(&d->firsts[i]);
+    }
+    return ok ? p : NULL;
 }
 
 /* Are these flags valid? */
@@ -306,9 +317,9 @@ static int read_table(struct sto_dec *d, const struct head *h)
 static bool place_row(struct dec_row *r, struct sto_unpack_pos *pos)
 {
     r->pos = *pos;
-    if (!sto_seq__valid(&r->t) || !sto_seq__valid(&r->v) || r->n_patches > r->n ||
-        (r->n_patches && (!r->mixed || r->mode != STO_MODE_SCALED)) || !sto_unpack__skip(pos, &r->t, r->n) ||
-        !sto_unpack__skip(pos, &r->v, r->n))
+    if (!sto_seq__valid(&r->t) || !sto_seq__valid(&r->v) || !is_of_points(&r->t) || !is_of_points(&r->v) ||
+        r->n_patches > r->n || (r->n_patches && (!r->mixed || r->mode != STO_MODE_SCALED)) ||
+        !sto_unpack__skip(pos, &r->t, r->n) || !sto_unpack__skip(pos, &r->v, r->n))
         return false;
     if (r->mixed)
         pos->byte += r->n * 2 + r->n_patches * 8;

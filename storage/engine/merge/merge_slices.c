@@ -51,6 +51,8 @@ void sto_merge__slices(struct sto_merge *m, int32_t hour, size_t n, uint64_t all
             all -= k;
         }
         sto_merge_cells(hour, m->parts, n, m->spec.final, &slice);
+        /* only pieces of a damaged file, whose first cell is no version, have more than was reserved */
+        sto_cells_reserve(out, out->n + slice.n);
         for (uint32_t i = 0; i < slice.n; i++, out->n++) {
             out->meta[out->n] = slice.meta[i];
             out->m[out->n] = slice.m[i];

@@ -9,7 +9,11 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/bytes.h"
+#include "base/hash.h"
+#include "storage/codecs/block_int.h"
+#include "storage/codecs/codec.h"
 #include "storage/codecs/memory_int.h"
 #include "storage/codecs/pack_int.h"
 
@@ -151,12 +155,62 @@ static void test_rare__hostile_escapes_are_refused(void **state)
     release(&w);
 }
 
+/* A block of points: two rows of one point, whose sequences are mostly constant. */
+static struct ts_slice block_of_points(struct sto_enc *e)
+{
+    uint32_t meta = sto_meta_flags(STO_OP_PUT, TS_NUM_INT, 0, false);
+    int64_t m = 5;
+    for (int32_t i = 0; i < 2; i++) {
+        const struct sto_cells cells = {.meta = &meta, .m = &m, .n = 1};
+        sto_enc_row(e, &(struct sto_key){1, 1, i}, &cells);
+    }
+    return sto_enc_finish(e);
+}
+
+/* Blocks of points have no version that says that a reader must know the codec, and rows of one integer are read without looking at escapes. */
+static void test_rare__blocks_of_points_refuse_it(void **state)
+{
+    (void)state;
+    struct sto_enc *e = sto_enc_new();
+    struct sto_dec *d = sto_dec_new();
+    struct ts_slice block = block_of_points(e);
+    const uint8_t *p = (const uint8_t *)block.p + STO_BLOCK_HEADER_BYTES,
+                  *end = (const uint8_t *)block.p + block.n, *next;
+    unsigned n_changed = 0;
+    uint64_t v;
+    struct sto_seq s;
+    for (int i = 0; i < 5; i++)
+        p = ts_get_varint(p, end, &v);
+    for (int i = 0; i < STO_COLS + 2; i++, p = next) {
+        struct ts_buf changed, one;
+        ts_buf_init(&changed, 0);
+        ts_buf_init(&one, 0);
+        assert_non_null(next = sto_seq__get(p, end, &s));
+        ts_buf_slice(&changed, block);
+        s.codec = s.codec == STO_CODEC_CONST ? STO_CODEC_RARE : s.codec;
+        sto_seq__put(&one, &s);
+        if (s.codec == STO_CODEC_RARE && one.n == (size_t)(next - p)) {
+            memcpy(changed.p + (p - (const uint8_t *)block.p), one.p, one.n);
+            ts_st32(changed.p, ts_crc32c(0, changed.p + 4, changed.n - 4));
+            assert_int_equal(sto_dec_open(d, ts_buf_get(&changed), NULL), TS_ECORRUPT);
+            n_changed++;
+        }
+        ts_buf_release(&one);
+        ts_buf_release(&changed);
+    }
+    assert_int_equal(sto_dec_open(d, block, NULL), 0);
+    assert_true(n_changed > 3);
+    sto_dec_free(d);
+    sto_enc_free(e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rare__exceptions_come_back_wherever_they_are),
         cmocka_unit_test(test_rare__many_exceptions_have_another_codec),
         cmocka_unit_test(test_rare__hostile_escapes_are_refused),
+        cmocka_unit_test(test_rare__blocks_of_points_refuse_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

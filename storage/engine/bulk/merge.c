@@ -167,7 +167,8 @@ static int start(const struct sto_bulk_merge *m, const struct sto_bulk_plan *p, 
                                  .cut_hour_hi = p->cuts[u->first_cut + u->n_cuts - 1].hour_hi,
                                  .memory = m->memory,
                                  .after = u->has_after ? &u->after : NULL,
-                                 .must_go_on = true};
+                                 .must_go_on = true,
+                                 .most_bytes = sto_merge_most_bytes(m->memory)};
     struct sto_sst **ssts = ts_xcalloc(m->n_files + 1, sizeof *ssts);
     size_t n = 0;
     for (size_t i = 0; i < m->n_files; i++)

@@ -420,7 +420,7 @@ int sto_bulk_writer_finish(struct sto_bulk_writer *w, struct sto_bulk_sum *out_s
     ts_free(w->room.points); /* merging has memory of its own */
     w->room = (struct sto_bulk_room){0};
     if (!w->state.merged) {
-        ts_budget_init(&w->memory, "merging runs", "--memory", NULL, w->opts.memory_bytes);
+        ts_budget_init(&w->memory, "merging runs", "--bulk-memory", NULL, w->opts.memory_bytes);
         w->caches.pages = sto_pages_new(&(struct sto_pages_opts){.limit_bytes = PAGES_BYTES});
         w->caches.handles = sto_handles_new(0);
         int rc = merge_all(w, err);

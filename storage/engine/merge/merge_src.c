@@ -220,12 +220,13 @@ uint64_t sto_merge_most_bytes(const struct ts_budget *memory)
 int sto_merge__too_long(const struct sto_merge *m, const struct sto_key *key, struct ts_error *err)
 {
     struct ts_civil at = ts_civil_from_ms(NULL, key->hour * TS_HOUR_MS);
-    return ts_error_set(err, TS_ELIMIT,
-                        "series %u has so many points in the hour from %04lld-%02d-%02d %02d:00 UTC that "
-                        "merging them needs more than %llu bytes: raise compaction_memory_bytes, of which "
-                        "this is %u times (at least %uM), or delete the hour",
-                        key->series, (long long)at.year, at.month, at.day, at.hour,
-                        (unsigned long long)m->spec.most_bytes, ROW_TIMES, (unsigned)(ROW_LEAST >> 20));
+    return ts_error_set(
+        err, TS_ELIMIT,
+        "series %u has so many points in the hour from %04lld-%02d-%02d %02d:00 UTC that "
+        "merging them needs more than %llu bytes: raise %s, of which this is %u times (at least %uM), "
+        "or do without the hour",
+        key->series, (long long)at.year, at.month, at.day, at.hour, (unsigned long long)m->spec.most_bytes,
+        m->spec.memory->key, ROW_TIMES, (unsigned)(ROW_LEAST >> 20));
 }
 
 int sto_merge__take(struct sto_merge *m, uint64_t n_bytes, struct ts_error *err)

@@ -60,10 +60,10 @@ static struct sto_bulk_id id_of(uint32_t series)
     return (struct sto_bulk_id){.metric = 1 + series % 3, .series = 1000 - series};
 }
 
-static struct sto_bulk_writer *open_writer(const struct ts_fs *fs, struct ts_pool *pool, uint64_t unit_points)
+static struct sto_bulk_writer *open_with(struct sto_bulk_writer_opts opts)
 {
-    struct sto_bulk_writer_opts opts = {
-        .fs = fs, .dir = DIR, .pool = pool, .big_day_points = 1000, .unit_points = unit_points};
+    opts.dir = DIR;
+    opts.big_day_points = 1000;
     struct sto_bulk_writer *w = NULL;
     struct ts_error err = {0};
     struct ts_buf note;
@@ -72,6 +72,11 @@ static struct sto_bulk_writer *open_writer(const struct ts_fs *fs, struct ts_poo
         fail_msg("%s", err.text);
     ts_buf_release(&note);
     return w;
+}
+
+static struct sto_bulk_writer *open_writer(const struct ts_fs *fs, struct ts_pool *pool, uint64_t unit_points)
+{
+    return open_with((struct sto_bulk_writer_opts){.fs = fs, .pool = pool, .unit_points = unit_points});
 }
 
 static void write_runs(struct sto_bulk_writer *w, const struct load *in)
@@ -245,6 +250,33 @@ static void test_bulk_merge__a_row_is_never_divided(void **state)
     ts_free(in.v);
 }
 
+/* Repeats of the points of an hour in each run do not take more than 8 times the memory, or 32 MiB. */
+static void test_bulk_merge__a_row_has_a_limit(void **state)
+{
+    (void)state;
+    enum { TIMES = 1200000 };
+    struct t_faultfs *f = t_faultfs_new(1);
+    const struct ts_fs *fs = t_faultfs_fs(f);
+    struct ts_error err = {0};
+    struct sto_bulk_sum sum;
+    struct load in = make((size_t)N_RUNS * TIMES);
+    for (size_t i = 0; i < in.n; i++)
+        in.v[i] = point(7, T0 + (int64_t)(i % TIMES) * 3, (int64_t)i);
+    assert_int_equal(fs->mkdir(fs, DIR, &err), 0);
+    for (int enough = 0; enough < 2; enough++) {
+        struct sto_bulk_writer *w = open_with((struct sto_bulk_writer_opts){
+            .fs = fs, .unit_points = ONE_UNIT, .memory_bytes = enough ? 64 << 20 : 1 << 20});
+        if (!enough)
+            write_runs(w, &in);
+        assert_int_equal(sto_bulk_writer_finish(w, &sum, &err), enough ? 0 : TS_ELIMIT);
+        assert_true(enough || strstr(err.text, "raise --bulk-memory"));
+        sto_bulk_writer_close(w);
+    }
+    assert_int_equal(sum.n_points, TIMES); /* continued with what the first one wrote */
+    ts_free(in.v);
+    t_faultfs_free(f);
+}
+
 static void test_bulk_merge__ranges_without_rows(void **state)
 {
     (void)state;
@@ -389,6 +421,7 @@ int main(void)
         cmocka_unit_test(test_bulk_merge__a_day_of_many_series),
         cmocka_unit_test(test_bulk_merge__one_series_is_divided_by_hour),
         cmocka_unit_test(test_bulk_merge__a_row_is_never_divided),
+        cmocka_unit_test(test_bulk_merge__a_row_has_a_limit),
         cmocka_unit_test(test_bulk_merge__ranges_without_rows),
         cmocka_unit_test(test_bulk_merge__small_loads),
         cmocka_unit_test(test_bulk_merge__an_older_import_has_its_units),

@@ -49,6 +49,13 @@ void ts_thread_lower(int nice)
     (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + nice);
 }
 
+void ts_thread_idle(void)
+{
+    const struct sched_param param = {.sched_priority = 0};
+    if (sched_setscheduler(0, SCHED_IDLE, &param) < 0)
+        ts_thread_lower(19);
+}
+
 int ts_thread_start(pthread_t *out, const struct ts_thread_opts *opts)
 {
     struct thread_start *s = ts_xcalloc(1, sizeof(*s));

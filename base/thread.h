@@ -26,6 +26,9 @@ struct ts_thread_opts {
 int ts_thread_start(pthread_t *out, const struct ts_thread_opts *opts);
 /** Add to the nice value of the calling thread, and of those that it starts afterwards: others run before them. */
 void ts_thread_lower(int nice);
+/** From now on the calling thread, and those that it starts afterwards, run only while no other thread wants the processor (SCHED_IDLE): one that wakes up takes
+ * their place at once, where it may wait for a time slice of a thread with a higher nice value. It cannot be undone without privileges. */
+void ts_thread_idle(void);
 
 /** In builds with TSD_DEBUG_YIELD, one call of 16, later of 1,024, lets other threads run, so that races in the middle of things show; which one is chosen per thread by
  * a generator with a constant seed. Else nothing. A yield in each call would cost such a build a turn of all other threads of the machine for each message. */

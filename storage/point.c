@@ -11,10 +11,13 @@
 
 #define SUM_CHUNK 256u /* doubles made at a time for the exact sum */
 
-/* Capacity of the arrays for n points. */
+#define MUCH_MORE 32768u /* points: the most that is allocated beyond need, unless an eighth is more */
+
+/* Capacity of the arrays for n points; it grows with n. A merge holds a long row several times: half as much again of it would be tens of megabytes. */
 static uint32_t cap_for(uint32_t n)
 {
-    return n > UINT32_MAX - n / 2 ? UINT32_MAX : n + n / 2;
+    uint32_t most = n / 8 > MUCH_MORE ? n / 8 : MUCH_MORE, more = n / 2 < most ? n / 2 : most;
+    return n > UINT32_MAX - more ? UINT32_MAX : n + more;
 }
 
 uint64_t sto_cells_bytes(const struct sto_cells *c)

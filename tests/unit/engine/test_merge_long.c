@@ -61,7 +61,7 @@ static void test_merge_long__scratch_is_that_of_a_slice(void **state)
         assert_int_equal(sto_merge_new(&spec, w.ssts, w.n_ssts, NULL, 0, &m, &err), 0);
         int rc = sto_merge_next(m, &row, &err);
         assert_int_equal(rc, limited ? TS_ELIMIT : 1);
-        if (!limited) /* the pieces and the result, each with half of it more, and a slice; in one piece it would be five times all */
+        if (!limited) /* the pieces and the result, with an eighth to a half of each more, and a slice; in one piece it would be five times all */
             assert_in_range(memory.peak_bytes, 3 * all - all / 4, 5 * all - all / 2);
         sto_merge_free(m);
         assert_int_equal(memory.used_bytes, 0);

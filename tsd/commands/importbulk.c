@@ -29,7 +29,7 @@
 #define BULK_NAMES_BYTES ((size_t)256 << 10)                 /* names of one request */
 #define BULK_POINT_BYTES (2 * sizeof(struct sto_bulk_point)) /* a point, and again while it is sorted */
 #define BULK_THREADS     64                                  /* most that parse and sort */
-#define BULK_NICE        10 /* of all threads, without a daemon */
+#define BULK_NICE        10                                  /* of all threads, without a daemon */
 #define BULK_SHOW_NS     200000000
 #define BULK_TOUCH_NS    5000000000 /* the folder is used so often, so that it does not expire */
 

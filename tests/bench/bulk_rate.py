@@ -7,7 +7,7 @@ and their times are first measured for some seconds without an import. TMPDIR ha
 
 With --copies the same lines come so many times, each 11.6 days earlier: a large input that takes less long to make than to import.
 
-usage: bulk_rate.py [POINTS] [--copies N] [--bulk-only] [--series N] [--bulk-memory BYTES] [--rounds N] [--queries-per-s N]"""
+usage: bulk_rate.py [POINTS] [--copies N] [--bulk-only] [--idle] [--series N] [--bulk-memory BYTES] [--rounds N] [--queries-per-s N]"""
 import argparse
 import os
 import random
@@ -30,6 +30,7 @@ def arguments():
     p.add_argument("points", nargs="?", type=int, default=20000000)
     p.add_argument("--copies", type=int, default=1, choices=range(1, 61), metavar="N")
     p.add_argument("--bulk-only", action="store_true", help="neither the live import nor exports")
+    p.add_argument("--idle", action="store_true", help="import only while nothing else wants the processor")
     p.add_argument("--series", type=int, default=10000)
     p.add_argument("--bulk-memory", default="512M")
     p.add_argument("--rounds", type=int, default=1, help="pairs of imports; the median is printed")
@@ -144,7 +145,7 @@ def main():
         print("points=%d series=%d input_bytes=%d load_average=%.2f" % (n, opt.series, sum(os.path.getsize(f) for f in files), os.getloadavg()[0]), flush=True)
         runs = {"live": [], "bulk": []}
         for _ in range(opt.rounds):
-            for kind, more in (("live", []), ("bulk", ["--bulk", "--bulk-memory", opt.bulk_memory])):
+            for kind, more in (("live", []), ("bulk", ["--bulk", "--bulk-memory", opt.bulk_memory] + ["--idle"] * opt.idle)):
                 if kind == "live" and opt.bulk_only:
                     continue
                 r = one(files, n, opt, more)

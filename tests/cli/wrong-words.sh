@@ -19,6 +19,7 @@ tsd retention max-bytes 2000P
 tsd retention max-bytes 18446744073709551615
 tsd import --bulk --bulk-memory 1 no.txt 2>&1 | sed 's/to [0-9]*M,/to MEMORY,/'
 tsd replace --series m --from 1 --to 2 --bulk-memory much no.txt 2>&1 | sed 's/to [0-9]*M,/to MEMORY,/'
+tsd import --idle no.txt
 echo "== rules that never apply"
 start data
 tsd retention add 'cpu.*' points=1y --port $port

@@ -35,6 +35,9 @@ const struct ts_opt tsd_import_opts[] = {
              "import that was "
              "interrupted continues when the command is repeated. For large amounts."},
     TSD_IMPORT_MEMORY_OPT,
+    {.name = "idle",
+     .help = "With --bulk: run only while no other program wants the processor. The daemon's queries are "
+             "hardly slower then, but on a busy machine the import hardly goes on."},
     {.name = "list", .help = "With --bulk, without files: the bulk loads that there are."},
     {.name = "cancel",
      .arg = "ID",
@@ -317,6 +320,8 @@ int tsd_import_run(const struct tsd_args *args)
     struct tsd_import_format format;
     if (tsd_args_has(args, "bulk-memory") && !tsd_args_has(args, "bulk"))
         return tsd_usage(args, "--bulk-memory goes with --bulk");
+    if (tsd_args_has(args, "idle") && !tsd_args_has(args, "bulk"))
+        return tsd_usage(args, "--idle goes with --bulk");
     if (tsd_bulk_memory(args, &im.bulk_memory_bytes) != TSD_EXIT_OK)
         return TSD_EXIT_USAGE;
     im.points_to = tsd_args_has(args, "dry-run") ? &tsd_import_dry

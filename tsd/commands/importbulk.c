@@ -29,7 +29,7 @@
 #define BULK_NAMES_BYTES ((size_t)256 << 10)                 /* names of one request */
 #define BULK_POINT_BYTES (2 * sizeof(struct sto_bulk_point)) /* a point, and again while it is sorted */
 #define BULK_THREADS     64                                  /* most that parse and sort */
-#define BULK_NICE        10                                  /* of all threads, without a daemon */
+#define BULK_NICE        10 /* of all threads: the daemon's queries come first */
 #define BULK_SHOW_NS     200000000
 #define BULK_TOUCH_NS    5000000000 /* the folder is used so often, so that it does not expire */
 
@@ -550,10 +550,10 @@ static int bulk_begin(struct bulk_sink *s, struct ts_error *err)
         tsd_say("this import was completed before: its files are part of the store");
         return 0;
     }
-    if (s->store.local)
-        ts_thread_lower(BULK_NICE);
+    if (tsd_args_has(s->im->args, "idle"))
+        ts_thread_idle();
     else
-        ts_thread_idle(); /* queries of the daemon come first, and wait for no time slice */
+        ts_thread_lower(BULK_NICE);
     s->pool = ts_pool_new(n, "tsd-import");
     TS_TRY(bulk_open_folder(s, memory, err));
     s->left.dir = s->place.dir;

@@ -45,10 +45,5 @@ int tsd_serve_run(const struct tsd_args *args)
         return tsd_usage(
             args,
             "--data DIR is missing: name the folder for the points; it is created if it does not exist");
-    int rc = tsd_server_run(args->conf, &err);
-    if (rc == 0)
-        return TSD_EXIT_OK;
-    int code = tsd_fail(&err);
-    return rc == TS_EINVAL ? TSD_EXIT_USAGE
-                           : code; /* a key has a wrong value, for which nothing but another value helps */
+    return tsd_server_run(args->conf, &err) < 0 ? tsd_fail(&err) : TSD_EXIT_OK;
 }
